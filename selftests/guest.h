@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * guest.h: what the swap tests of this directory share.
+ *
+ * The tests change swap devices, zswap and the THP settings of the whole
+ * machine, so they are made for a throw-away guest: guest_start() refuses to
+ * run anywhere but on a root file system that lives in memory. A test program
+ * needs no clean-up for the same reason, as the guest ends with it; it only
+ * undoes what would stand in the way of its own next step.
+ *
+ * Errors: the helpers that set something up end the program with "Bail out!"
+ * and the failing path and value, since no test can mean anything afterwards.
+ * The ones that look something up return -1 (a count) or false.
+ *
+ * Every store and load that a test depends on goes through a volatile access
+ * or a library call, so that no optimisation level can drop it.
+ */
+#ifndef SELFTESTS_GUEST_H
+#define SELFTESTS_GUEST_H
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/swap.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <linux/magic.h>
+
+#include "kselftest.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
+#define GUEST_MIB	(1UL << 20)
+
+#define ZSWAP_PARAM	"/sys/module/zswap/parameters/"
+#define ZSWAP_DEBUGFS	"/sys/kernel/debug/zswap"
+#define THP_DIR		"/sys/kernel/mm/transparent_hugepage/"
+#define ZRAM_CONTROL	"/sys/class/zram-control/"
+
+/* Bits of a /proc/self/pagemap word. */
+#define PAGEMAP_PRESENT	(1ULL << 63)
+#define PAGEMAP_SWAPPED	(1ULL << 62)
+
+static size_t page_size;
+
+/*
+ * Kernel files
+ */
+
+/* Writes the formatted value; returns 0 or a negative errno. */
+static inline __printf(2, 3) int guest_try_write(const char *path,
+						  const char *fmt, ...)
+{
+	char value[256];
+	va_list args;
+	int fd, len, ret = 0;
+
+	va_start(args, fmt);
+	len = vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, value, len) != len)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* A number alone in its file, or -1 when there is no such file. */
+static inline long guest_read_long(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	long value = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%ld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+/* The number behind @key at the start of a line, or -1. */
+static inline long guest_read_key(const char *path, const char *key)
+{
+	size_t key_len = strlen(key);
+	FILE *file = fopen(path, "re");
+	char line[256];
+	long value = -1;
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		if (strncmp(line, key, key_len) || !strchr(" \t:", line[key_len]))
+			continue;
+		value = strtol(line + key_len + 1, NULL, 10);
+		break;
+	}
+	fclose(file);
+	return value;
+}
+
+static inline long guest_vmstat(const char *key)
+{
+	return guest_read_key("/proc/vmstat", key);
+}
+
+/*
+ * For settings: a test that could not make its setting shows nothing. A macro,
+ * so that the compiler checks the format at the place of the call.
+ */
+#define guest_write(path, fmt, ...) do {				\
+	int guest_err = guest_try_write(path, fmt, ##__VA_ARGS__);	\
+									\
+	if (guest_err)							\
+		ksft_exit_fail_msg("%s: cannot write \"" fmt "\": %s\n",\
+				   path, ##__VA_ARGS__,			\
+				   strerror(-guest_err));		\
+} while (0)
+
+/*
+ * Start
+ */
+
+static inline void guest_start(void)
+{
+	struct statfs root;
+
+	ksft_print_header();
+	page_size = sysconf(_SC_PAGESIZE);
+	if (geteuid())
+		ksft_exit_skip("needs root\n");
+	if (statfs("/", &root))
+		ksft_exit_fail_msg("statfs /: %s\n", strerror(errno));
+	if (root.f_type != RAMFS_MAGIC && root.f_type != TMPFS_MAGIC)
+		ksft_exit_skip("changes swap and disks: runs only in a guest whose root file system is in memory\n");
+}
+
+static inline double guest_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+/*
+ * Swap devices
+ */
+
+/*
+ * Takes away every swap device, and returns the first one that was a block
+ * device in @device (empty when there was none).
+ */
+static inline void guest_swapoff_all(char *device, size_t len)
+{
+	char line[512], name[256], type[32];
+	FILE *file = fopen("/proc/swaps", "re");
+
+	device[0] = '\0';
+	if (!file)
+		ksft_exit_fail_msg("/proc/swaps: %s\n", strerror(errno));
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%255s %31s", name, type) != 2 ||
+		    name[0] != '/')
+			continue;
+		if (swapoff(name))
+			ksft_exit_fail_msg("swapoff %s: %s\n", name,
+					   strerror(errno));
+		if (!device[0] && !strcmp(type, "partition"))
+			snprintf(device, len, "%s", name);
+	}
+	fclose(file);
+}
+
+/* The swap signature, as mkswap writes it, over the start of @path. */
+static inline void guest_mkswap(const char *path, size_t size)
+{
+	struct {
+		char boot[1024];
+		uint32_t version;
+		uint32_t last_page;
+		uint32_t nr_badpages;
+	} header = {
+		.version = 1,
+		.last_page = size / page_size - 1,
+	};
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		ksft_exit_fail_msg("%s: %s\n", path, strerror(errno));
+	if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    pwrite(fd, "SWAPSPACE2", 10, page_size - 10) != 10 || fsync(fd))
+		ksft_exit_fail_msg("%s: cannot write the swap header: %s\n",
+				   path, strerror(errno));
+	close(fd);
+}
+
+static inline void guest_swapon(const char *path)
+{
+	if (swapon(path, SWAP_FLAG_PREFER | 100))
+		ksft_exit_fail_msg("swapon %s: %s\n", path, strerror(errno));
+}
+
+static inline void guest_swapoff(const char *path)
+{
+	if (swapoff(path))
+		ksft_exit_fail_msg("swapoff %s: %s\n", path, strerror(errno));
+}
+
+/* A new zram device of @size bytes; false when the kernel has no zram. */
+static inline bool guest_zram_add(size_t size, char *device, size_t len)
+{
+	char path[PATH_MAX];
+	long id = guest_read_long(ZRAM_CONTROL "hot_add");
+
+	if (id < 0)
+		return false;
+	snprintf(path, sizeof(path), "/sys/block/zram%ld/disksize", id);
+	guest_write(path, "%zu", size);
+	snprintf(device, len, "/dev/zram%ld", id);
+	return true;
+}
+
+/*
+ * zswap
+ */
+
+/* Whether zswap has been set up since boot, be it enabled or not. */
+static inline bool guest_zswap_was_set_up(void)
+{
+	char value;
+	int fd = open(ZSWAP_PARAM "enabled", O_RDONLY | O_CLOEXEC);
+	bool enabled = fd >= 0 && read(fd, &value, 1) == 1 && value == 'Y';
+
+	if (fd >= 0)
+		close(fd);
+	return enabled || !access(ZSWAP_DEBUGFS, F_OK);
+}
+
+static inline void guest_zswap_enable(const char *compressor)
+{
+	if (access(ZSWAP_PARAM "enabled", W_OK))
+		ksft_exit_skip("zswap is not configured\n");
+	guest_write(ZSWAP_PARAM "compressor", "%s", compressor);
+	guest_write(ZSWAP_PARAM "enabled", "1");
+}
+
+/* Pages that zswap holds now. Exact, unlike the counters of a cgroup. */
+static inline long guest_zswap_stored(void)
+{
+	long kib = guest_read_key("/proc/meminfo", "Zswapped");
+
+	return kib < 0 ? -1 : kib * 1024 / (long)page_size;
+}
+
+/*
+ * Large folios
+ */
+
+static inline bool guest_thp_size_exists(unsigned int kib)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), THP_DIR "hugepages-%ukB/enabled", kib);
+	return !access(path, W_OK);
+}
+
+/* Folios of @kib KiB for anonymous memory and no other size; 0 means none. */
+static inline void guest_thp_only(unsigned int kib)
+{
+	char path[PATH_MAX];
+
+	for (unsigned int size = 8; size <= 16384; size *= 2) {
+		snprintf(path, sizeof(path), THP_DIR "hugepages-%ukB/enabled",
+			 size);
+		if (!access(path, W_OK))
+			guest_write(path, "%s", size == kib ? "always" : "never");
+	}
+}
+
+/* A file of hugepages-<kib>kB/stats, or -1 when the kernel has none so named. */
+static inline long guest_thp_stat(unsigned int kib, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), THP_DIR "hugepages-%ukB/stats/%s", kib,
+		 name);
+	return guest_read_long(path);
+}
+
+/*
+ * Memory with known contents
+ */
+
+/* Aligned for every folio size below the PMD's. */
+static inline char *guest_map(size_t size)
+{
+	size_t align = 2 * GUEST_MIB;
+	char *mem, *aligned;
+
+	mem = mmap(NULL, size + align, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mem == MAP_FAILED)
+		ksft_exit_fail_msg("mmap of %zu bytes: %s\n", size,
+				   strerror(errno));
+	aligned = (char *)(((uintptr_t)mem + align - 1) & ~(align - 1));
+	if (aligned > mem)
+		munmap(mem, aligned - mem);
+	munmap(aligned + size, mem + align - aligned);
+	return aligned;
+}
+
+/*
+ * Page @index of a region or a file: its first half is different for each
+ * @seed, page and word, never zero, and its second half is zero, so that it
+ * compresses to a little more than half a page.
+ */
+static inline void guest_page(uint64_t *page, uint32_t seed, uint64_t index)
+{
+	uint64_t x = ((uint64_t)seed << 40) + index * 0x9e3779b97f4a7c15ULL + 1;
+
+	memset(page, 0, page_size);
+	for (size_t i = 0; i < page_size / 2 / sizeof(*page); i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		page[i] = x | 1;
+	}
+}
+
+static inline void guest_fill(char *mem, size_t size, uint32_t seed)
+{
+	for (size_t off = 0; off < size; off += page_size)
+		guest_page((uint64_t *)(mem + off), seed, off / page_size);
+}
+
+/* The number of pages of which a byte differs from guest_fill()'s. */
+static inline size_t guest_count_wrong(const char *mem, size_t size,
+				       uint32_t seed)
+{
+	uint64_t want[page_size / sizeof(uint64_t)];
+	size_t wrong = 0;
+
+	for (size_t off = 0; off < size; off += page_size) {
+		guest_page(want, seed, off / page_size);
+		wrong += !!memcmp(mem + off, want, page_size);
+	}
+	return wrong;
+}
+
+/* The number of pages of the range whose pagemap word has @bits set. */
+static inline size_t guest_count_pagemap(const char *mem, size_t size,
+					 uint64_t bits)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	off_t at = (uintptr_t)mem / page_size * sizeof(uint64_t);
+	uint64_t words[512];
+	size_t left = size / page_size, count = 0;
+
+	if (fd < 0)
+		ksft_exit_fail_msg("/proc/self/pagemap: %s\n", strerror(errno));
+	while (left) {
+		size_t nr = left < 512 ? left : 512;
+		ssize_t len = nr * sizeof(uint64_t);
+
+		if (pread(fd, words, len, at) != len)
+			ksft_exit_fail_msg("/proc/self/pagemap: short read\n");
+		for (size_t i = 0; i < nr; i++)
+			count += !!(words[i] & bits);
+		at += len;
+		left -= nr;
+	}
+	close(fd);
+	return count;
+}
+
+/*
+ * Pages the range out until none of it is mapped, and returns how many pages
+ * still are. A page in another CPU's batch of LRU additions cannot be isolated;
+ * dropping clean file pages makes every CPU drain its batches first.
+ */
+static inline size_t guest_pageout(char *mem, size_t size)
+{
+	size_t left = size / page_size;
+
+	for (int tries = 0; left && tries < 20; tries++) {
+		if (tries)
+			guest_write("/proc/sys/vm/drop_caches", "1");
+		if (madvise(mem, size, MADV_PAGEOUT))
+			ksft_exit_fail_msg("MADV_PAGEOUT: %s\n",
+					   strerror(errno));
+		left = guest_count_pagemap(mem, size, PAGEMAP_PRESENT);
+	}
+	return left;
+}
+
+static inline long guest_major_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_majflt;
+}
+
+/* One load of every page, in order; returns the major faults that it took. */
+static inline long guest_touch(const char *mem, size_t size)
+{
+	long before = guest_major_faults();
+
+	for (size_t off = 0; off < size; off += page_size)
+		(void)*(const volatile char *)(mem + off);
+	return guest_major_faults() - before;
+}
+
+#endif /* SELFTESTS_GUEST_H */
