@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# zfolio: one Makefile for the whole tree. The kernel builds are scripts under
+# kernel-patches/ (see its README.md); the C programs are built here, found by
+# wildcard, so that a new file needs no new rule:
+#
+#   daemon/lib/*.c    -> build/libzfolio.a        static library of include/zfolio/
+#   daemon/tests/*.c  -> build/tests/NAME         host unit tests (cmocka)
+#   bench/*.c         -> build/bench/NAME         guest programs, static
+#   bench/host/*.c    -> build/bench/host/NAME    host programs (jansson)
+#   selftests/*.c     -> build/selftests/NAME     guest tests (TAP), static
+#   selftests/lib/*.c                             linked into each of those
+#   test_zswap.c of the kernel's cgroup selftests
+#                     -> build/upstream/{base,patched}/test_zswap
+
+BASE ?= linux-7.3
+export BASE
+# Chosen on make's command line or in the environment; read by the scripts.
+export KSRC SERIES KCONFIG
+
+B := build
+
+# make would otherwise keep a half-written target after an error.
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := help
+
+# --- What a person calls -----------------------------------------------------
+
+.PHONY: help
+help: ## print this list
+	@echo 'zfolio: large-folio swap-in and batched write-back for zswap'
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | \
+		awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
+	@echo
+	@echo 'Variables: BASE=linux-7.3 (directory under kernel-patches/), KSRC=DIR|TARBALL'
+	@echo '(kernel source instead of the Debian package), SERIES=all|fixes, KCONFIG=FILE'
+	@echo '(for kernel-deb), ZFOLIO_JOBS=N, ZFOLIO_CACHE=DIR (default ~/.cache/zfolio).'
+
+.PHONY: deps
+deps: ## install what is missing through apt (root, or sudo without a password)
+	@kernel-patches/deps
+
+.PHONY: kernel
+kernel: deps ## build the guest kernel with the series applied
+	@kernel-patches/build patched
+
+.PHONY: kernel-base
+kernel-base: deps ## build the guest kernel without the series
+	@kernel-patches/build base
+
+.PHONY: kernel-debug
+kernel-debug: deps ## build it with the series and the kernel's own checkers (lockdep, KASAN)
+	@kernel-patches/build debug
+
+.PHONY: kernel-check
+kernel-check: deps ## check every patch alone and the series in several configurations
+	@kernel-patches/check
+
+.PHONY: kernel-deb
+kernel-deb: ## make installable packages from KCONFIG=FILE (default: the running kernel's)
+	@kernel-patches/deps deb
+	@kernel-patches/deb
+
+.PHONY: demo
+demo: deps ## build both kernels, boot both, print the before/after table
+	@$(MAKE) --no-print-directory programs
+	@bench/demo
+
+.PHONY: test
+test: deps ## host unit tests, harness tests, guest tests on both kernels
+	@$(MAKE) --no-print-directory programs
+	@selftests/run
+
+.PHONY: clean
+clean: ## remove build/ (kernels and downloads stay in the cache)
+	rm -rf $(B)
+
+# --- C programs --------------------------------------------------------------
+
+CC ?= cc
+AR ?= ar
+WARN := -Wall -Wextra -Werror
+CPPFLAGS_ALL := -Iinclude -D_GNU_SOURCE -MMD -MP
+CFLAGS_ALL := -std=gnu11 -O2 -g $(WARN)
+
+# The host's unit tests run under both sanitizers: a test that passes by luck
+# of the heap's layout is no test.
+CFLAGS_TEST := -std=gnu11 -O1 -g $(WARN) -fno-omit-frame-pointer \
+	-fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+# The guest tests write memory only so that the kernel swaps it. With the
+# compiler knowing malloc() and free(), it may drop stores to a block that is
+# freed without being read (upstream's allocate_bytes() loses its stores so, at
+# -O2, and test_zswap_usage fails). -fno-builtin takes that knowledge away: each
+# store to memory that a function returned is then observable and stays. -O1
+# keeps the byte-by-byte checks bearable under emulation. A load whose result
+# nobody uses must still go through a volatile pointer.
+CFLAGS_GUEST := -std=gnu11 -O1 -fno-builtin -g $(WARN)
+
+LIB_SRC := $(wildcard daemon/lib/*.c)
+TEST_SRC := $(wildcard daemon/tests/*.c)
+BENCH_SRC := $(wildcard bench/*.c)
+BENCH_HOST_SRC := $(wildcard bench/host/*.c)
+GUEST_SRC := $(wildcard selftests/*.c)
+GUEST_LIB_SRC := $(wildcard selftests/lib/*.c)
+
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
+LIB_TEST_OBJ := $(LIB_SRC:%.c=$(B)/obj-test/%.o)
+GUEST_LIB_OBJ := $(GUEST_LIB_SRC:%.c=$(B)/obj/%.o)
+
+TESTS := $(TEST_SRC:daemon/tests/%.c=$(B)/tests/%)
+BENCH := $(BENCH_SRC:bench/%.c=$(B)/bench/%)
+BENCH_HOST := $(BENCH_HOST_SRC:bench/host/%.c=$(B)/bench/host/%)
+GUEST := $(GUEST_SRC:selftests/%.c=$(B)/selftests/%)
+UPSTREAM := $(B)/upstream/base/test_zswap $(B)/upstream/patched/test_zswap
+
+# daemon/tests/flags.mk may set LDFLAGS_NAME, e.g. -Wl,--wrap=openat for NAME.c.
+-include daemon/tests/flags.mk
+
+.PHONY: programs tests bench guest upstream
+programs: tests bench guest upstream
+tests: $(TESTS)
+bench: $(BENCH) $(BENCH_HOST)
+guest: $(GUEST)
+upstream: $(UPSTREAM)
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c -o $@ $<
+
+$(B)/obj-test/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_TEST) -c -o $@ $<
+
+# Made anew each time: `ar r` alone would keep members whose source is gone.
+$(B)/libzfolio.a: $(LIB_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(LIB_TEST_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka -lm
+
+$(B)/bench/host/%: $(B)/obj/bench/host/%.o $(B)/libzfolio.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -o $@ $^ -ljansson -lm
+
+$(B)/bench/%: $(B)/obj/bench/%.o $(B)/libzfolio.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -static -o $@ $^ -lpthread -lm
+
+# kselftest.h and the user-space headers come from the kernel source, whose
+# place depends on BASE and KSRC: the file is rewritten only when that changes.
+$(B)/kernel-paths: FORCE
+	@mkdir -p $(@D)
+	@src=$$(kernel-patches/fetch | tail -n 1) && [ -n "$$src" ] && \
+	hdr=$$(kernel-patches/build --headers) && [ -n "$$hdr" ] && \
+	printf '%s\n' "-isystem $$src/tools/testing/selftests -isystem $$hdr" >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(B)/obj/selftests/%.o: selftests/%.c $(B)/kernel-paths
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS_ALL) $$(cat $(B)/kernel-paths) $(CFLAGS_GUEST) -c -o $@ $<
+
+$(B)/selftests/%: $(B)/obj/selftests/%.o $(GUEST_LIB_OBJ) $(B)/libzfolio.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_GUEST) -static -o $@ $^ -lpthread
+
+# Upstream's test as upstream compiles it (no optimisation), from the base and
+# from the patched source; made anew each time, since it is one short command
+# and the scripts alone know whether the source has changed.
+$(B)/upstream/%/test_zswap: FORCE $(B)/kernel-paths
+	@mkdir -p $(@D)
+	@src=$$(kernel-patches/build --source $*) && [ -n "$$src" ] && \
+	t=$$src/tools/testing/selftests && \
+	$(CC) -static -O0 -g -Wall -pthread -D_GNU_SOURCE= -I$$t/cgroup/lib/include \
+		-I$$t $$(cat $(B)/kernel-paths) -o $@ \
+		$$t/cgroup/test_zswap.c $$t/cgroup/lib/cgroup_util.c
+
+.PHONY: FORCE
+FORCE:
+
+# Kept, so that a second make has nothing to compile again.
+.SECONDARY:
+
+-include $(shell find $(B)/obj $(B)/obj-test -name '*.d' 2>/dev/null)
