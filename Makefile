@@ -156,8 +156,7 @@ $(B)/bench/%: $(B)/obj/bench/%.o $(B)/libzfolio.a
 # place depends on BASE and KSRC: the file is rewritten only when that changes.
 $(B)/kernel-paths: FORCE
 	@mkdir -p $(@D)
-	@src=$$(kernel-patches/fetch | tail -n 1) && [ -n "$$src" ] && \
-	hdr=$$(kernel-patches/build --headers) && [ -n "$$hdr" ] && \
+	@src=$$(kernel-patches/fetch) && hdr=$$(kernel-patches/build --headers) && \
 	printf '%s\n' "-isystem $$src/tools/testing/selftests -isystem $$hdr" >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
@@ -174,7 +173,7 @@ $(B)/selftests/%: $(B)/obj/selftests/%.o $(GUEST_LIB_OBJ) $(B)/libzfolio.a
 # and the scripts alone know whether the source has changed.
 $(B)/upstream/%/test_zswap: FORCE $(B)/kernel-paths
 	@mkdir -p $(@D)
-	@src=$$(kernel-patches/build --source $*) && [ -n "$$src" ] && \
+	@src=$$(kernel-patches/build --source $*) && \
 	t=$$src/tools/testing/selftests && \
 	$(CC) -static -O0 -g -Wall -pthread -D_GNU_SOURCE= -I$$t/cgroup/lib/include \
 		-I$$t $$(cat $(B)/kernel-paths) -o $@ \
