@@ -82,7 +82,7 @@ clean: ## remove build/ (kernels and downloads stay in the cache)
 CC ?= cc
 AR ?= ar
 WARN := -Wall -Wextra -Werror
-CPPFLAGS_ALL := -Iinclude -D_GNU_SOURCE -MMD -MP
+CPPFLAGS_ALL := -Iinclude -D_GNU_SOURCE= -MMD -MP
 CFLAGS_ALL := -std=gnu11 -O2 -g $(WARN)
 
 # The host's unit tests run under both sanitizers: a test that passes by luck
