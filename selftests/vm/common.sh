@@ -7,9 +7,10 @@
 #
 #   initramfs/KEY.cpio  the guest's file system, keyed by all that is in it
 #   accel/BOOTID        what the trial boot under KVM found, one file a boot
-#   run/PID.XXXXXX/     one running guest: disk image, initrd, raw output; its
-#                       lock file is held as long as any of its processes live
-#   logs/               kernel logs of guests that failed, newest LOGS_KEPT
+#   run/PID.XXXXXX/     one running guest: disk image, initrd, raw output; locked
+#                       as long as any of its processes lives
+#   logs/vm-*.log       kernel logs of guests that failed, the newest LOGS_KEPT
+LOGS_KEPT=50
 
 ZFOLIO_CACHE=${ZFOLIO_CACHE:-${XDG_CACHE_HOME:-${HOME:?neither ZFOLIO_CACHE nor HOME is set}/.cache}/zfolio}
 
