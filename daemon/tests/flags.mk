@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Linker flags of single tests: the system calls that they make fail.
+LDFLAGS_test_path := -Wl,--wrap=read,--wrap=write,--wrap=openat
+LDFLAGS_test_cgroup := -Wl,--wrap=write,--wrap=unlinkat,--wrap=nanosleep
