@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Bars of base and patched for each folio size, from "report --plot".
-# gnuplot -e 'data="FILE"; out="FILE"; kind="svg|png"; unit="..."; title="..."'
+# gnuplot -c bench/swapin.gp COLUMNS OUTPUT svg|png UNIT TITLE
 
-if (kind eq "png") {
+if (ARG3 eq "png") {
 	set terminal pngcairo size 900,540 enhanced font "sans,12" background "white"
 } else {
 	set terminal svg size 900,540 enhanced font "sans,14" background "white"
 }
-set output out
-set title title noenhanced
-set ylabel unit." a page"
+set output ARG2
+set title ARG5 noenhanced
+set ylabel ARG4." a page"
 set xlabel "folio size"
 set yrange [0:*]
 set offsets 0, 0, graph 0.08, 0
@@ -23,7 +23,7 @@ set border 3 linecolor "#555555"
 set tics nomirror
 set format y "%.0f"
 set key outside top center horizontal
-plot data using 2:xtic(1) title "base" linecolor "#8c8c8c", \
+plot ARG1 using 2:xtic(1) title "base" linecolor "#8c8c8c", \
      '' using 3 title "patched" linecolor "#1b6ca8", \
      '' using ($0 - 0.17):2:(sprintf("%.0f", $2)) with labels offset 0,0.7 notitle, \
      '' using ($0 + 0.17):3:(sprintf("%.0f", $3)) with labels offset 0,0.7 notitle
