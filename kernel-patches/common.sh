@@ -45,6 +45,7 @@ began=$(date +%s)
 work_pid=
 ticker_pid=
 scratch=
+tmp=
 
 # --- Messages ----------------------------------------------------------------
 
@@ -64,15 +65,17 @@ die()
 
 # --- Leaving -----------------------------------------------------------------
 
-# scratch, when set, is a half-made thing nobody else may see.
+# scratch, when set, is a half-made thing nobody else may see; tmp is a directory
+# for the script's own notes.
 cleanup()
 {
-	[ -z "$ticker_pid" ] || kill "$ticker_pid" 2>/dev/null || :
+	[ -z "$ticker_pid" ] || kill -KILL "$ticker_pid" 2>/dev/null || :
 	if [ -n "$work_pid" ]; then
 		kill -TERM -- "-$work_pid" 2>/dev/null || :
 		wait "$work_pid" 2>/dev/null || :
 	fi
 	[ -z "$scratch" ] || rm -rf "$scratch"
+	[ -z "$tmp" ] || rm -rf "$tmp"
 }
 trap cleanup EXIT
 trap 'exit 129' HUP
@@ -156,6 +159,14 @@ need_space()
 		die $EX_SPACE "$3 needs $1 MiB in $2, which has $space_free MiB free"
 }
 
+# disk_full LOG: did the command that wrote LOG fail for want of space? LOG may be
+# on the very disk, and short for that reason.
+disk_full()
+{
+	grep -q 'No space left' "$1" 2>/dev/null ||
+		[ "$(df -Pm "$CACHE" | awk 'NR == 2 { print $4 }')" -le 1 ]
+}
+
 # --- Long commands -----------------------------------------------------------
 
 # work LABEL LOG PROBE COMMAND...
@@ -170,10 +181,10 @@ work()
 	setsid "$@" >"$work_log" 2>&1 </dev/null &
 	work_pid=$!
 	(
-		trap - EXIT HUP INT TERM
-		# The sleep outlives a killed ticker: it must hold neither our
-		# caller's pipe nor a lock.
-		while sleep "$tick" >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; do
+		# It must hold no lock, nor go on when we were killed outright; and
+		# its sleep, which outlives it, must not hold our caller's pipe.
+		exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+		while sleep "$tick" >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
 			say "$work_label: $($work_probe)"
 		done
 	) >/dev/null &
@@ -181,7 +192,9 @@ work()
 	work_status=0
 	wait "$work_pid" || work_status=$?
 	work_pid=
-	kill "$ticker_pid" 2>/dev/null || :
+	# Not TERM: a subshell that has just been forked may still have our trap,
+	# and lose the signal.
+	kill -KILL "$ticker_pid" 2>/dev/null || :
 	wait "$ticker_pid" 2>/dev/null || :
 	ticker_pid=
 	return $work_status

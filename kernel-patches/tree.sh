@@ -50,7 +50,7 @@ apply_patch()
 	apply_log=$CACHE/logs/apply.$$.log
 	apply_dry=--dry-run
 	while :; do
-		if ! patch -d "$1" -p1 --fuzz=0 -f -s --no-backup-if-mismatch -r - \
+		if ! patch -d "$1" -p1 --fuzz=0 -f --no-backup-if-mismatch -r - \
 			$apply_dry <"$2" >"$apply_log" 2>&1; then
 			explain_patch "$2" <"$apply_log" >&2
 			rm -f "$apply_log"
@@ -133,7 +133,8 @@ load_source()
 }
 
 # sync_tree NAME PATCHED: makes $CACHE/trees/NAME/src the pristine source, with
-# the series where PATCHED is yes. Sets tree. The caller holds NAME's lock.
+# the series where PATCHED is yes. Sets tree; returns 1, with the tree as it was,
+# when a patch does not apply. The caller holds NAME's lock.
 sync_tree()
 {
 	tree=$CACHE/trees/$1
@@ -156,8 +157,10 @@ sync_tree()
 
 	sync_series=$series_files
 	[ "$2" = yes ] || series_files=
-	stage_series "$pristine" "$tree/stage" || exit $EX_FAILED
+	sync_status=0
+	stage_series "$pristine" "$tree/stage" || sync_status=1
 	series_files=$sync_series
+	[ $sync_status = 0 ] || return 1
 
 	# The union, written before the first change: a killed sync is redone whole.
 	sort -u "$tree/touched" "$tree/stage.touched" >"$tree/touched.new"
