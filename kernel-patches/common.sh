@@ -4,6 +4,8 @@
 # What fetch, apply, build, check and deb share: where things live, messages,
 # locks, disk space, and long commands that report what they are doing.
 # Sourced with kp_dir (this directory) and me (the caller's name) set.
+#
+# shellcheck disable=SC2034,SC2154 # the caller sets and uses what is not here
 
 # Exit codes, the same in every script here.
 EX_FAILED=1	# the work itself failed: a patch, a compile, a check
@@ -11,8 +13,6 @@ EX_USAGE=2	# wrong use or unusable input
 EX_SOURCE=3	# the kernel source cannot be had
 EX_SPACE=4	# not enough disk space
 
-# Set for the scripts that source this.
-# shellcheck disable=SC2034
 EXIT_STATUS_HELP='Exit status: 0 done, 1 the work failed (the log is named), 2 wrong use or
 unusable input, 3 the kernel source cannot be had, 4 not enough disk space.'
 
@@ -99,7 +99,6 @@ list_bases()
 }
 
 # Sets base_* from kernel-patches/$BASE/BASE.
-# shellcheck disable=SC2034 # used by the scripts that source this
 load_base()
 {
 	base_dir=$kp_dir/$BASE
@@ -125,8 +124,9 @@ make_cache()
 {
 	mkdir -p "$CACHE/locks" "$CACHE/logs" 2>/dev/null ||
 		die $EX_USAGE "cannot create the cache directory $CACHE (set ZFOLIO_CACHE to another)"
-	[ -w "$CACHE" ] && [ -w "$CACHE/locks" ] ||
+	if [ ! -w "$CACHE" ] || [ ! -w "$CACHE/locks" ]; then
 		die $EX_USAGE "the cache directory $CACHE is not writable (set ZFOLIO_CACHE to another)"
+	fi
 }
 
 # lock FD NAME: holds NAME until this script and all it started have ended, so

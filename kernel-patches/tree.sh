@@ -11,6 +11,8 @@
 #
 # A tree's place never changes, and a file's time changes only with its content,
 # so that make rebuilds just what a changed patch changed.
+#
+# shellcheck disable=SC2034,SC2086,SC2154 # much is set by common.sh, as numbers
 
 # --- The series --------------------------------------------------------------
 

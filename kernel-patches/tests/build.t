@@ -75,7 +75,7 @@ for n in 1 2 3 4 5 6 7 8 9; do
 	echo "one $n" >"$t/toy/mm/one.c"
 	run "$t/kp/build" base
 done
-check 'eight images are kept' [ "$(ls "$t/cache/images" | wc -l)" = 8 ]
+check 'eight images are kept' [ "$(find "$t/cache/images" -mindepth 1 -maxdepth 1 | wc -l)" = 8 ]
 check 'and the newest is one of them' [ -f "$(cat "$t/out")/bzImage" ]
 
 # An unwritable cache.

@@ -3,6 +3,12 @@
 # The scripts themselves: shellcheck, --help, deps.
 . kernel-patches/tests/lib.sh
 
+if command -v shellcheck >/dev/null; then
+	for script in kernel-patches/*.sh kernel-patches/tests/*; do
+		run shellcheck -x "$script"
+		exits 0 "$script passes shellcheck"
+	done
+fi
 for script in fetch apply build check deb deps; do
 	if command -v shellcheck >/dev/null; then
 		run shellcheck -x "kernel-patches/$script"
