@@ -119,27 +119,28 @@ static int parse_number(const char *option, const char *text, uint64_t min,
 
 static int parse_sizes(char *list, struct options *opt)
 {
+	uint64_t bytes, page_size = sysconf(_SC_PAGESIZE);
 	char *rest, *name;
-	uint64_t bytes;
 
 	opt->nr_sizes = 0;
 	for (name = strtok_r(list, ",", &rest); name;
 	     name = strtok_r(NULL, ",", &rest)) {
 		if (!strcmp(name, "none"))
 			bytes = 0;
-		else if (zf_parse_size(name, &bytes) < 0 || !bytes)
+		else if (zf_parse_size(name, &bytes) < 0 ||
+			 bytes <= page_size || bytes & (bytes - 1))
 			goto bad;
 		if (opt->nr_sizes == MAX_SIZES)
 			goto bad;
 		opt->size_name[opt->nr_sizes] = name;
 		opt->size[opt->nr_sizes++] = bytes;
 	}
-	name = list;
+	name = "";
 	if (opt->nr_sizes)
 		return 0;
 bad:
-	complain("--sizes: '%s': expected up to %d of none, 16K, 64K, 1M, ... "
-		 "with commas between", name, MAX_SIZES);
+	complain("--sizes: '%s': expected none or powers of two above the page "
+		 "size, as none,64K,1M, and %d at most", name, MAX_SIZES);
 	return -EINVAL;
 }
 
@@ -355,6 +356,10 @@ static void complain_failure(const struct context *ctx, size_t size, int r,
 
 	if (r == -ENXIO)
 		complain("no swap device: nothing is swapped on");
+	else if (r == -EOPNOTSUPP)
+		complain("no cgroup v2 with the memory controller at "
+			 "/" ZF_CGROUP_ROOT ": mount it, and write '+memory' "
+			 "to its cgroup.subtree_control");
 	else if (failure->signal == SIGBUS)
 		complain("%s: SIGBUS while %s: the kernel could not bring a "
 			 "page back", name, failure->step);

@@ -44,6 +44,9 @@ int zf_cgroup_create(const struct zf_path *parent, const char *name,
 
 	if (!*name || strchr(name, '/'))
 		return -EINVAL;
+	/* sysfs and the like answer mkdir() with errors of their own. */
+	if (!zf_path_has(parent, "cgroup.controllers"))
+		return -EOPNOTSUPP;
 	if (mkdirat(zf_path_fd(parent), name, 0755) < 0)
 		return -errno;
 	r = zf_cgroup_open(parent, name, &cgroup);

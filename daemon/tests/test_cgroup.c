@@ -109,7 +109,10 @@ static void test_create_needs_the_memory_controller(void **state)
 	const struct tree *t = *state;
 	struct zf_cgroup *cgroup = NULL;
 
-	/* In a plain directory no memory.current appears. */
+	/* Not a cgroup at all; then one where no memory.current appears. */
+	assert_int_equal(zf_cgroup_create(t->path, "new", &cgroup),
+			 -EOPNOTSUPP);
+	tree_write(t, "cgroup.controllers", "memory\n");
 	assert_int_equal(zf_cgroup_create(t->path, "new", &cgroup),
 			 -EOPNOTSUPP);
 	assert_null(cgroup);

@@ -350,9 +350,10 @@ static void test_measure_refuses(void **state)
 	params.cgroup_root = "no/such/place";
 	assert_int_equal(zf_swapin_measure(t->path, &params, &result,
 					   &failure), -EOPNOTSUPP);
-	/* A directory, but made by nobody into a cgroup: nothing is left. */
+	/* A new directory stays without files here: it is taken away again. */
 	params.cgroup_root = ZF_CGROUP_ROOT;
 	fill_tree(t);
+	tree_write(t, ZF_CGROUP_ROOT "/cgroup.controllers", "memory\n");
 	assert_int_equal(zf_swapin_measure(t->path, &params, &result,
 					   &failure), -EOPNOTSUPP);
 	assert_string_equal(failure.step, "making a cgroup");
