@@ -288,7 +288,7 @@ static double median(const struct series *series, enum figure figure)
 			(sorted[nr / 2 - 1] + sorted[nr / 2]) / 2;
 }
 
-/* Greatest minus least, in per cent of the median. */
+/* Greatest minus least, in per cent of the median; of one run there is none. */
 static double spread(const struct series *series, enum figure figure)
 {
 	double min = series->value[figure][0], max = min;
@@ -347,8 +347,13 @@ static bool is_icount(const struct side *side)
 static void print_row(const char *folio, const char *kernel,
 		      const struct series *s, const char *change_text)
 {
-	printf("%-5s  %-7s %10s %9s %7.1f%%", folio, kernel,
-	       number(median(s, COST)), change_text, spread(s, COST));
+	char spread_text[16] = "-";
+
+	if (s->nr > 1)
+		snprintf(spread_text, sizeof(spread_text), "%.1f%%",
+			 spread(s, COST));
+	printf("%-5s  %-7s %10s %9s %8s", folio, kernel,
+	       number(median(s, COST)), change_text, spread_text);
 	for (int i = MAJOR; i < NR_FIGURES; i++)
 		printf(" %8s", number(median(s, i)));
 	printf("\n");
@@ -450,8 +455,8 @@ static json_t *json_row(const struct series *s)
 		json_object_set_new(row, figure_name[i],
 				    json_real(median(s, i)));
 	json_object_set_new(row, "runs", json_integer(s->nr));
-	json_object_set_new(row, "spread_percent",
-			    json_real(spread(s, COST)));
+	json_object_set_new(row, "spread_percent", s->nr > 1 ?
+			    json_real(spread(s, COST)) : json_null());
 	return row;
 }
 
