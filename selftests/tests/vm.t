@@ -1,0 +1,336 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# selftests/vm/run with a real kernel: ZFOLIO_TEST_KERNEL, or else the base
+# kernel, which is built when it is missing.
+# shellcheck disable=SC2016,SC2317 # the guest's shell expands; called by check
+# shellcheck source=selftests/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+kernel=${ZFOLIO_TEST_KERNEL:-$(kernel-patches/build base)} || exit 1
+
+# A cache of our own, so that what is left behind can be seen.
+ZFOLIO_CACHE=$tmp/cache
+export ZFOLIO_CACHE
+mkdir "$ZFOLIO_CACHE" "$tmp/bin"
+
+vm() {
+	run selftests/vm/run --kernel "$kernel" "$@"
+}
+
+# Processes that have this test's cache in their arguments; what ended but was
+# not waited for yet has no arguments any more.
+guests() {
+	grep -lsF "$ZFOLIO_CACHE/run" /proc/[0-9]*/cmdline
+}
+
+no_guests() {
+	tries=0
+	while guests; do
+		tries=$((tries + 1))
+		[ "$tries" -le 30 ] || return 1
+		sleep 0.1
+	done
+}
+
+nothing_left() {
+	[ -z "$(find "$ZFOLIO_CACHE/run" -mindepth 1 ! -name lock)" ]
+}
+
+one_line_error() {
+	[ "$status" -eq 125 ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && err_has "^vm/run: error: .*$1"
+}
+
+# wait_for FILE PATTERN: 30 s for a guest to print it
+wait_for() {
+	tries=0
+	until grep -qs "$2" "$1"; do
+		tries=$((tries + 1))
+		[ "$tries" -le 300 ] || return 1
+		sleep 0.1
+	done
+}
+
+# --- Wrong usage: told in one line, before anything is started ---------------
+
+run selftests/vm/run --help
+check "--help" [ "$status" -eq 0 ]
+check "... documents the exit statuses" out_has '^  124 '
+
+vm
+check "no command" one_line_error "no command"
+vm --
+check "no command after --" one_line_error "no command"
+vm true
+check "no --" one_line_error "'--' missing before the command 'true'"
+vm --frobnicate -- true
+check "an unknown option" one_line_error "unknown option '--frobnicate'"
+vm --timeout -- true
+check "an option without its value" one_line_error "--timeout: value missing"
+vm --smp two -- true
+check "--smp that is no number" one_line_error "--smp: 'two' is not a number"
+vm --smp 0 -- true
+check "--smp out of range" one_line_error "--smp: 0 is out of range .expected 1 to 64"
+vm --mem lots -- true
+check "--mem that is no size" one_line_error "--mem: 'lots' is not a size"
+vm --mem 1M -- true
+check "--mem too small" one_line_error "--mem: 1M is too small"
+vm --mem 900T -- true
+check "--mem that this machine does not have" one_line_error "this machine has only [0-9]*M"
+vm --disk floppy -- true
+check "an unknown disk" one_line_error "unknown disk 'floppy'"
+vm --disk-size 900T -- true
+check "--disk-size that does not fit" one_line_error "only [0-9]*M free"
+vm --disk none --iops 10 -- true
+check "--iops without a disk" one_line_error "no disk to limit"
+vm --iops -5 -- true
+check "a negative --iops" one_line_error "--iops: '-5' is not a number"
+vm --accel qemu -- true
+check "an unknown accelerator" one_line_error "unknown accelerator 'qemu'"
+vm --icount --smp 2 -- true
+check "--icount with two CPUs" one_line_error "one CPU only"
+vm --icount --accel kvm -- true
+check "--icount with KVM" one_line_error "KVM cannot count"
+vm --timeout 1h -- true
+check "--timeout that is no number" one_line_error "--timeout: '1h'"
+vm --add "$tmp/no-such" -- true
+check "--add of a missing file" one_line_error "no file $tmp/no-such"
+vm --add /dev/null -- true
+check "--add of a device" one_line_error "neither a file nor a directory"
+vm --add "$tmp/err:../../x" -- true
+check "--add to a place outside" one_line_error "'\.\.' in the destination"
+vm --log "$tmp/no-such/log" -- true
+check "--log that cannot be written" one_line_error "cannot write $tmp/no-such/log"
+run selftests/vm/run --kernel "$tmp/no-such" -- true
+check "a missing kernel" one_line_error "no file $tmp/no-such"
+run selftests/vm/run --kernel "$tmp" -- true
+check "a directory without a kernel" one_line_error "no file $tmp/bzImage"
+run selftests/vm/run --kernel selftests/README.md -- true
+check "a kernel that is none" one_line_error "is not an x86 bzImage"
+ln -s /usr/bin/* "$tmp/bin/" 2>/dev/null
+ln -s /bin/* /usr/sbin/* /sbin/* "$tmp/bin/" 2>/dev/null
+rm -f "$tmp/bin"/qemu-*
+run env PATH="$tmp/bin" selftests/vm/run --kernel "$kernel" -- true
+check "no QEMU: names the package" one_line_error "install the package qemu-system-x86"
+if [ "$(id -u)" -eq 0 ]; then
+	skip "--add of an unreadable file" "root reads every file"
+	skip "a cache that is not writable" "root writes everywhere"
+else
+	: >"$tmp/secret"
+	chmod 0 "$tmp/secret"
+	vm --add "$tmp/secret" -- true
+	check "--add of an unreadable file" one_line_error "cannot read $tmp/secret"
+	run env ZFOLIO_CACHE=/proc/zfolio selftests/vm/run --kernel "$kernel" -- true
+	check "a cache that is not writable" one_line_error "cannot write to the cache directory"
+fi
+check "wrong usage leaves nothing" nothing_left
+
+# --- Status, output, arguments, files -----------------------------------------
+
+vm -- true
+check "exit status 0" [ "$status" -eq 0 ]
+check "... no output" [ ! -s "$tmp/out" ]
+check "... and one line that says what ran" [ "$(wc -l <"$tmp/err")" -eq 1 ]
+check "... with accelerator, CPUs, memory and disk" \
+	err_has '^vm/run: kernel [0-9][^ ]*, accel (kvm|tcg).*, 2 CPU, 2048M memory, disk nvme 4096M'
+check "a good run leaves nothing" nothing_left
+
+vm -- sh -c 'exit 3'
+check "exit status 3" [ "$status" -eq 3 ]
+vm -- sh -c 'exit 124'
+check "exit status 124 of the command itself" [ "$status" -eq 124 ]
+check "... is not told as a failure of the run" fails err_has 'error'
+vm -- sh -c 'kill -9 $$'
+check "a signal's exit status" [ "$status" -eq 137 ]
+vm -- ./no-such-program
+check "a command that is not there" [ "$status" -eq 127 ]
+check "... is told by the guest's shell" out_has 'no-such-program: not found'
+
+head -c 100000 /dev/urandom >"$tmp/random"
+vm --add "$tmp/random" -- cat random
+check "output comes out byte for byte" cmp "$tmp/random" "$tmp/out"
+
+vm -- printf '<%s>\n' 'two  words' "it's" '$HOME "and" \n' '' '*' 'a
+line'
+printf '<%s>\n' 'two  words' "it's" '$HOME "and" \n' '' '*' 'a
+line' >"$tmp/expected"
+check "arguments arrive as they are" cmp "$tmp/expected" "$tmp/out"
+
+mkdir -p "$tmp/tree/sub"
+echo text >"$tmp/tree/sub/file with a space"
+printf '#!/bin/sh\necho script "$1"\n' >"$tmp/script:1"
+chmod +x "$tmp/script:1"
+# The guest has no such program: it comes with its shared libraries.
+vm --add "$(command -v objdump):bin/objdump" --add "$(command -v busybox):sub/busybox" \
+	--add "$tmp/tree:/opt/tree" --add "$tmp/script:1" -- \
+	sh -c 'bin/objdump --version | head -n 1; sub/busybox echo static; cat "/opt/tree/sub/file with a space"; ./script:1 ran; pwd'
+check "--add of a dynamic program, to a directory" out_has '^GNU objdump'
+check "--add of a static program" out_has '^static$'
+check "--add of a directory, to an absolute place" out_has '^text$'
+check "--add of a name with a colon" out_has '^script ran$'
+check "the command starts where the files are" out_has '^/root$'
+
+# --- The machine --------------------------------------------------------------
+
+vm --smp 3 --mem 512M --append 'zfolio.one=1 two' --append zswap.enabled=1 -- sh -c '
+	echo cpus $(grep -c ^processor /proc/cpuinfo)
+	grep MemTotal /proc/meminfo
+	cat /proc/cmdline /proc/swaps
+	cat /sys/block/nvme0n1/queue/scheduler 2>/dev/null | sed "s/^/scheduler /"
+	echo controllers $(cat /sys/fs/cgroup/cgroup.controllers)
+	echo enabled $(cat /sys/fs/cgroup/cgroup.subtree_control)
+	ls -1d /sys/kernel/debug/zswap /sys/kernel/debug/bdi
+	id -u; hostname; echo stdin $(wc -c)
+	command -v mke2fs mkfs.ext4 mkswap swapon
+	mke2fs -q -t ext4 /tmp/image 16M && mkdir /mnt && mount -o loop /tmp/image /mnt && echo mounted
+	touch /tmp/x /dev/shm/x && echo tmpfs'
+check "--smp" out_has '^cpus 3$'
+check "--mem" out_has '^MemTotal: *(4|5)[0-9]{5} kB'
+check "--append, twice" out_has ' zfolio.one=1 two zswap.enabled=1$'
+check "the NVMe disk is the swap" out_has '^/dev/nvme0n1 .*41943'
+check "... without scheduler" out_has '^scheduler \[none\]'
+check "cgroup v2 with all controllers" [ "$(sed -n 's/^controllers //p' "$tmp/out")" = "$(sed -n 's/^enabled //p' "$tmp/out")" ]
+check "... memory among them" out_has '^controllers .*memory'
+check "debugfs" out_has '^/sys/kernel/debug/bdi$'
+check "root" out_has '^0$'
+check "the host's name" out_has '^zfolio$'
+check "an empty stdin" out_has '^stdin 0$'
+check "mke2fs makes ext4, which can be mounted" out_has '^mounted$'
+check "tmpfs on /tmp and /dev/shm" out_has '^tmpfs$'
+
+vm --disk virtio --disk-size 256M --iops 100 -- sh -c '
+	cat /proc/swaps; swapoff /dev/vda
+	start=$(cut -d . -f 1 /proc/uptime)
+	dd if=/dev/vda of=/dev/null bs=4k count=400 iflag=direct 2>/dev/null
+	echo took $(($(cut -d . -f 1 /proc/uptime) - start))'
+check "the virtio disk is the swap" out_has '^/dev/vda .*26214'
+check "--iops limits it: 400 requests at 100 a second" [ "$(sed -n 's/^took //p' "$tmp/out")" -ge 2 ]
+
+vm --disk none -- sh -c 'cat /proc/swaps; ls /dev/nvme* /dev/vda*'
+check "no disk: no swap" [ "$(grep -c '^/dev/' "$tmp/out")" -eq 0 ]
+
+echo 'not for the guest' | {
+	vm --verbose --log "$tmp/log" -- cat </dev/stdin
+	read -r line
+	[ "$line" = 'not for the guest' ] && echo kept >"$tmp/stdin"
+}
+check "stdin is left alone" [ -e "$tmp/stdin" ]
+
+vm --verbose --log "$tmp/log" -- true
+check "--log keeps the log of a good run" grep -q 'Linux version' "$tmp/log"
+check "--verbose shows it" err_has 'Linux version'
+
+for try in 1 2; do
+	vm --icount --mem 256M -- sh -c 'head -c 20000000 /dev/zero | md5sum; cut -d " " -f 1 /proc/uptime; date'
+	cp "$tmp/out" "$tmp/icount.$try"
+done
+check "--icount: the same clock in two runs" cmp "$tmp/icount.1" "$tmp/icount.2"
+check "... with one date" grep -q 2000 "$tmp/icount.1"
+check "... and says so" err_has 'accel tcg icount, 1 CPU'
+
+# --- Faults in the guest ------------------------------------------------------
+
+vm -- sh -c 'echo before; echo c >/proc/sysrq-trigger'
+check "a panic: status" [ "$status" -eq 126 ]
+check "... its line" err_has 'Kernel panic - not syncing: sysrq'
+check "... the output before it" out_has '^before$'
+kept=$(sed -n 's/^vm\/run: kernel log: //p' "$tmp/err")
+check "... and the log is kept" grep -q 'sysrq: Trigger a crash' "$kept"
+
+vm -- sh -c 'echo "WARNING: a test" >/dev/kmsg; exit 0'
+check "a warning makes a good command fail" [ "$status" -eq 126 ]
+check "... and is shown" err_has 'WARNING: a test'
+check "... with the command's status" err_has 'exit status of the command: 0'
+
+vm -- sh -c 'i=0; while [ $i -lt 800 ]; do i=$((i + 1)); echo "line $i of many"; done >/dev/kmsg; echo "BUG: the last" >/dev/kmsg'
+check "no line of the log is lost at the end" err_has 'BUG: the last'
+
+vm --timeout 6 -- sh -c 'echo before; while :; do :; done'
+check "a hang: status" [ "$status" -eq 124 ]
+check "... the command's last output" err_has '^  before$'
+check "... the end of the log" err_has 'Adding .* swap on'
+check "... and what the tasks do" err_has 'sysrq: Show Blocked State'
+
+vm --max-output 1M -- yes 'a flood of output'
+check "a flood of output is ended" [ "$status" -eq 122 ]
+check "... said so" err_has 'error: .*more than the limit in its output'
+vm --max-log 1M -- sh -c 'while :; do echo "a flood of the log"; done >/dev/kmsg'
+check "a flood of the kernel's log is ended" [ "$status" -eq 122 ]
+
+vm -- reboot -f
+check "a guest that ends itself: status" [ "$status" -eq 123 ]
+check "... said so" err_has 'error: the guest ended without the exit status'
+vm --append rdinit=/no-such -- true
+check "a kernel that finds no first process" [ "$status" -eq 126 ]
+check "faults leave nothing" nothing_left
+
+# --- Faults on this machine -----------------------------------------------------
+
+# A QEMU whose KVM never runs a guest; all else is the real one's.
+real=$(command -v qemu-system-x86_64)
+cat >"$tmp/bin/qemu-system-x86_64" <<END
+#!/bin/sh
+case "\$*" in
+*'-accel kvm'*) exec sleep 1000 ;;
+*) exec $real "\$@" ;;
+esac
+END
+chmod +x "$tmp/bin/qemu-system-x86_64"
+if [ -w /dev/kvm ]; then
+	rm -rf "$ZFOLIO_CACHE/accel"
+	run env PATH="$tmp/bin:$PATH" selftests/vm/run --kernel "$kernel" -- echo booted
+	check "KVM that runs no guest: falls back" out_has '^booted$'
+	check "... and says so" err_has 'accel tcg .*KVM ran no guest within'
+	began=$(date +%s)
+	run env PATH="$tmp/bin:$PATH" selftests/vm/run --kernel "$kernel" -- echo booted
+	check "... and tries only once" [ $(($(date +%s) - began)) -lt 8 ]
+	check "... which leaves nothing" no_guests
+else
+	skip "KVM that runs no guest" "no access to /dev/kvm"
+fi
+
+cat >"$tmp/bin/qemu-system-x86_64" <<END
+#!/bin/sh
+echo 'this QEMU is broken' >&2
+exit 1
+END
+run env PATH="$tmp/bin:$PATH" selftests/vm/run --kernel "$kernel" --accel tcg -- true
+check "a QEMU that fails: status" [ "$status" -eq 123 ]
+check "... and its message" err_has 'this QEMU is broken'
+
+# end_by SIGNAL: start a guest, end vm/run by the signal, wait for it
+end_by() {
+	: >"$tmp/out"
+	env --default-signal=INT selftests/vm/run --kernel "$kernel" -- \
+		sh -c 'echo started; sleep 1000' >"$tmp/out" 2>"$tmp/err" </dev/null &
+	pid=$!
+	wait_for "$tmp/out" started
+	kill -"$1" $pid
+	wait $pid 2>/dev/null && status=0 || status=$?
+}
+
+end_by TERM
+check "SIGTERM: status" [ "$status" -eq 143 ]
+check "... leaves no process" no_guests
+check "... and no file" nothing_left
+end_by INT
+check "SIGINT: status" [ "$status" -eq 130 ]
+check "... leaves no process" no_guests
+check "... and no file" nothing_left
+end_by KILL
+check "SIGKILL leaves no process" no_guests
+vm -- true
+check "... and the next run removes its files" nothing_left
+
+selftests/vm/run --kernel "$kernel" -- sh -c 'while :; do echo line; sleep 0.1; done' 2>"$tmp/err" | head -n 1 >"$tmp/out"
+check "a reader that goes away ends the guest" no_guests
+
+run selftests/vm/run --kernel "$kernel" -- sh -c 'echo first; sleep 3; exit 11' &
+first=$!
+selftests/vm/run --kernel "$kernel" -- sh -c 'echo second; exit 12' >"$tmp/second" 2>/dev/null
+second_status=$?
+wait $first
+check "two runs at once: the first's output" out_has '^first$'
+check "... the second's" grep -qx second "$tmp/second"
+check "... and status" [ $second_status -eq 12 ]
+
+finish
