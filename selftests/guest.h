@@ -26,7 +26,6 @@
 #include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <linux/magic.h>
 
 #include "kselftest.h"
@@ -141,14 +140,6 @@ static inline void guest_start(void)
 		ksft_exit_fail_msg("statfs /: %s\n", strerror(errno));
 	if (root.f_type != RAMFS_MAGIC && root.f_type != TMPFS_MAGIC)
 		ksft_exit_skip("changes swap and disks: runs only in a guest whose root file system is in memory\n");
-}
-
-static inline double guest_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
 }
 
 /*
