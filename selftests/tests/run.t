@@ -8,7 +8,7 @@
 tree=$tmp/tree
 mkdir -p "$tree/selftests/vm" "$tree/selftests/tests" "$tree/build/tests" \
 	"$tree/build/selftests" "$tree/kernel-patches"
-cp selftests/run selftests/tap "$tree/selftests/"
+cp selftests/run selftests/tap selftests/record "$tree/selftests/"
 
 # Instead of a guest: run the program here, with the kernel's name. A program
 # called panic-on-NAME is one whose guest panics on that kernel.
@@ -26,7 +26,10 @@ echo "$options" >>build/options
 case $program in
 *-on-${kernel##*/}) panics=1 ;;
 esac
-KERNEL=${kernel##*/} "$program"
+KERNEL=${kernel##*/} "$program" &
+child=$!
+trap 'kill $child; exit 143' TERM
+wait $child
 status=$?
 if [ -n "$panics" ]; then
 	echo "vm/run: --- the kernel reported:" >&2
@@ -158,6 +161,45 @@ END
 run "$tree/selftests/run" guest
 check "an unknown expectation is wrong usage" [ "$status" -eq 2 ]
 check "... and told" err_has "good: 'perhaps' .expected pass, fails"
+
+# A test that takes long, and a runner that is ended meanwhile
+program build/selftests/good <<'END'
+echo 1..1; echo $$ >build/pid; exec sleep 1000
+END
+list <<'END'
+good	pass	build/selftests/good
+END
+end_by() {
+	rm -f "$tree/build/pid"
+	env --default-signal=INT "$tree/selftests/run" guest >"$tmp/out" 2>"$tmp/err" </dev/null &
+	pid=$!
+	tries=0
+	until [ -s "$tree/build/pid" ] || [ "$tries" -eq 100 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	kill -"$1" $pid
+	wait $pid 2>/dev/null && status=0 || status=$?
+}
+
+# What ended but was not waited for has no program any more.
+ended() {
+	tries=0
+	while [ -e "/proc/$(cat "$tree/build/pid")/exe" ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 50 ] || return 1
+		sleep 0.1
+	done
+}
+
+end_by INT
+check "SIGINT: status" [ "$status" -eq 130 ]
+check "... ends the guest" ended
+end_by TERM
+check "SIGTERM: status" [ "$status" -eq 143 ]
+check "... ends the guest" ended
+end_by KILL
+check "SIGKILL ends the guest" ended
 
 rm "$tree"/build/selftests/*
 list </dev/null
