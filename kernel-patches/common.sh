@@ -71,7 +71,7 @@ cleanup()
 {
 	[ -z "$ticker_pid" ] || kill -KILL "$ticker_pid" 2>/dev/null || :
 	if [ -n "$work_pid" ]; then
-		kill -TERM -- "-$work_pid" 2>/dev/null || :
+		kill -s TERM -- "-$work_pid" 2>/dev/null || :
 		wait "$work_pid" 2>/dev/null || :
 	fi
 	[ -z "$scratch" ] || rm -rf "$scratch"
@@ -207,6 +207,12 @@ probe_objects()
 	printf '%s objects so far, now %s' \
 		"$(grep -cE '^ +(CC|AS|LDS|HOSTCC|CC \[M\]) ' "$work_log" || :)" \
 		"$(sed -n 's/^ *[A-Z]\{2,\} *\(\[M\]\)\{0,1\} *//p' "$work_log" | tail -n 1)"
+}
+
+# shellcheck disable=SC2317 # called by name
+probe_last()
+{
+	tail -n 1 "$work_log"
 }
 
 # shellcheck disable=SC2317 # called by name

@@ -192,12 +192,18 @@ exclude_touched()
 
 # --- Configurations ----------------------------------------------------------
 
-# kmake OUT ARGUMENT...: the kernel's make on $tree/src.
-kmake()
+# run_make LABEL LOG SOURCE OUT ARGUMENT...: the kernel's make, for what must
+# succeed and usually takes seconds.
+run_make()
 {
-	kmake_out=$1
-	shift
-	make -C "$tree/src" O="$kmake_out" "$@"
+	run_label=$1 run_log=$2 run_source=$3 run_out=$4
+	shift 4
+	work "$run_label" "$run_log" probe_last make -C "$run_source" O="$run_out" "$@" || {
+		! disk_full "$run_log" ||
+			die $EX_SPACE "the disk that holds $CACHE became full; the log: $run_log"
+		show_errors "$run_log"
+		die $EX_FAILED "$run_label failed"
+	}
 }
 
 # configure OUT LOG LINES ARGUMENT...: tinyconfig plus vm.config plus LINES in
@@ -209,15 +215,14 @@ configure()
 	mkdir -p "$configure_out"
 	configure_file=$configure_out/.config.zfolio
 	rm -f "$configure_file"
+	run_make 'configuring: tinyconfig' "$configure_log" "$tree/src" "$configure_out" \
+		KCONFIG_CONFIG="$configure_file" "$@" tinyconfig
 	{
-		kmake "$configure_out" KCONFIG_CONFIG="$configure_file" "$@" tinyconfig &&
-		cat "$kp_dir/config/vm.config" >>"$configure_file" &&
-		printf '%s\n' "$configure_lines" >>"$configure_file" &&
-		kmake "$configure_out" KCONFIG_CONFIG="$configure_file" "$@" olddefconfig
-	} >"$configure_log" 2>&1 || {
-		show_errors "$configure_log"
-		die $EX_FAILED "cannot configure the kernel"
-	}
+		cat "$kp_dir/config/vm.config"
+		printf '%s\n' "$configure_lines"
+	} >>"$configure_file"
+	run_make 'configuring: our options' "$configure_log" "$tree/src" "$configure_out" \
+		KCONFIG_CONFIG="$configure_file" "$@" olddefconfig
 	cmp -s "$configure_file" "$configure_out/.config" ||
 		cp "$configure_file" "$configure_out/.config"
 	rm -f "$configure_file" "$configure_file.old"

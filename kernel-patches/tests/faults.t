@@ -8,7 +8,7 @@ tar -C "$t" -cf "$t/toy.tar" toy
 name=tar-$(sha256sum "$t/toy.tar" | cut -c1-12)
 export KSRC="$t/toy.tar"
 
-# wait_for COMMAND...: up to ten seconds.
+# wait_for COMMAND...: is it true within ten seconds?
 wait_for()
 {
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -24,8 +24,8 @@ real_tar=$(command -v tar)
 cat >"$t/bin/tar" <<END
 #!/bin/sh
 $real_tar "\$@" --exclude=two.c
-: >$t/half
-sleep 4
+echo \$\$ >$t/half
+sleep \${TOY_SLEEP:-4}
 exec $real_tar "\$@"
 END
 chmod +x "$t/bin/tar"
@@ -55,12 +55,13 @@ check 'and clears what was left' sh -c "! ls -d $t/cache/src/.new.*"
 
 # Interrupted: it stops its tar and cleans up itself.
 rm -rf "$t/cache/src" "$t/half"
-PATH=$t/bin:$PATH "$t/kp/fetch" >"$t/first" 2>&1 &
+TOY_SLEEP=60 PATH=$t/bin:$PATH "$t/kp/fetch" >"$t/first" 2>&1 &
 first=$!
-wait_for [ -e "$t/half" ]
+wait_for [ -s "$t/half" ]
 kill -TERM $first
 wait $first
 check 'a terminated run has a status that says so' [ $? = 143 ]
+check 'and has stopped what it ran' wait_for sh -c "! kill -0 $(cat "$t/half")"
 check 'and leaves nothing' sh -c "! ls -A $t/cache/src | grep ."
 
 # A full disk.
