@@ -20,6 +20,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -140,6 +141,21 @@ static inline void guest_start(void)
 		ksft_exit_fail_msg("statfs /: %s\n", strerror(errno));
 	if (root.f_type != RAMFS_MAGIC && root.f_type != TMPFS_MAGIC)
 		ksft_exit_skip("changes swap and disks: runs only in a guest whose root file system is in memory\n");
+}
+
+/*
+ * Slots are handed out by CPU: a test that needs them in order stays on one.
+ * Threads that it starts stay there too, unless they call this themselves.
+ */
+static inline void guest_run_on(unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		ksft_exit_fail_msg("cannot run on CPU %u: %s\n", cpu,
+				   strerror(errno));
 }
 
 /*

@@ -250,6 +250,7 @@ static void *read_random_pages(void *arg)
 {
 	uint64_t x = (uintptr_t)arg;
 
+	guest_run_on(sysconf(_SC_NPROCESSORS_ONLN) - 1);
 	while (!__atomic_load_n(&reader_stop, __ATOMIC_RELAXED)) {
 		x ^= x << 13;
 		x ^= x >> 7;
@@ -389,6 +390,7 @@ int main(void)
 		ksft_exit_skip("no folios of 64 KiB\n");
 	if (mkdir(MOUNT_POINT, 0700) && errno != EEXIST)
 		ksft_exit_fail_msg(MOUNT_POINT ": %s\n", strerror(errno));
+	guest_run_on(0);
 	guest_swapoff_all(disk, sizeof(disk));
 	has_zram = guest_zram_add(ZRAM_SIZE, zram, sizeof(zram));
 	if (!has_zram && !disk[0])
