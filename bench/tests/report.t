@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# report on captured records. Those called patched are made up: they test the
-# report and say nothing of a kernel.
+# report on records that "make demo" left, and on spoilt copies of them.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 # shellcheck source=bench/tests/tap.sh
@@ -60,7 +59,7 @@ pages_on_the_disk() {
 not_json() {
 	{ cat "$base"; echo 'Segmentation fault'; } >"$tmp/b"
 	expect_status 2 "$report" "$tmp/b" "$patched" &&
-		expect_text "$tmp/err" "$tmp/b:8: expected one JSON object a line"
+		expect_text "$tmp/err" "$tmp/b:11: expected one JSON object a line"
 }
 
 cut_off() {
