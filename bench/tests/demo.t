@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # demo with a stand-in for the virtual machine, which replays captured records.
+# shellcheck disable=SC2154 # tap.sh sets tmp
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 # shellcheck source=bench/tests/tap.sh

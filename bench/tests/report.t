@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # report on records that "make demo" left, and on spoilt copies of them.
+# shellcheck disable=SC2154 # tap.sh sets tmp
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 # shellcheck source=bench/tests/tap.sh
