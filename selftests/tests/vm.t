@@ -244,7 +244,8 @@ check "... with the command's status" err_has 'exit status of the command: 0'
 vm -- sh -c 'i=0; while [ $i -lt 800 ]; do i=$((i + 1)); echo "line $i of many"; done >/dev/kmsg; echo "BUG: the last" >/dev/kmsg'
 check "no line of the log is lost at the end" err_has 'BUG: the last'
 
-vm --timeout 6 -- sh -c 'echo before; while :; do :; done'
+# Long enough for a busy machine to boot it, too
+vm --timeout 15 -- sh -c 'echo before; while :; do :; done'
 check "a hang: status" [ "$status" -eq 124 ]
 check "... the command's last output" err_has '^  before$'
 check "... the end of the log" err_has 'Adding .* swap on'
