@@ -42,9 +42,11 @@
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage/"
 #define ZRAM_CONTROL	"/sys/class/zram-control/"
 
-/* Bits of a /proc/self/pagemap word. */
+/* Bits of a /proc/PID/pagemap word, and what the others hold. */
 #define PAGEMAP_PRESENT	(1ULL << 63)
 #define PAGEMAP_SWAPPED	(1ULL << 62)
+#define PAGEMAP_PFN(word)	((word) & ((1ULL << 55) - 1))
+#define PAGEMAP_SLOT(word)	(PAGEMAP_PFN(word) >> 5)
 
 static size_t page_size;
 
@@ -303,6 +305,14 @@ static inline long guest_thp_stat(unsigned int kib, const char *name)
 	return guest_read_long(path);
 }
 
+/* Folios of @kib KiB that came back whole, from the device or from zswap. */
+static inline long guest_large_swapins(unsigned int kib)
+{
+	long from_zswap = guest_thp_stat(kib, "zswpin");
+
+	return guest_thp_stat(kib, "swpin") + (from_zswap > 0 ? from_zswap : 0);
+}
+
 /*
  * Memory with known contents
  */
@@ -363,29 +373,40 @@ static inline size_t guest_count_wrong(const char *mem, size_t size,
 	return wrong;
 }
 
-/* The number of pages of the range whose pagemap word has @bits set. */
-static inline size_t guest_count_pagemap(const char *mem, size_t size,
-					 uint64_t bits)
+/* The pagemap words of @nr pages of the task @pid, from @mem on. */
+static inline void guest_pagemap(pid_t pid, const char *mem, size_t nr,
+				 uint64_t *words)
 {
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	off_t at = (uintptr_t)mem / page_size * sizeof(uint64_t);
-	uint64_t words[512];
-	size_t left = size / page_size, count = 0;
+	off_t at = (uintptr_t)mem / page_size * sizeof(*words);
+	ssize_t len = nr * sizeof(*words);
+	char path[64];
+	int fd;
 
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		ksft_exit_fail_msg("/proc/self/pagemap: %s\n", strerror(errno));
+		ksft_exit_fail_msg("%s: %s\n", path, strerror(errno));
+	if (pread(fd, words, len, at) != len)
+		ksft_exit_fail_msg("%s: short read\n", path);
+	close(fd);
+}
+
+/* The number of pages of @pid's range whose pagemap word has @bits set. */
+static inline size_t guest_count_pagemap(pid_t pid, const char *mem,
+					 size_t size, uint64_t bits)
+{
+	size_t left = size / page_size, count = 0;
+	uint64_t words[512];
+
 	while (left) {
 		size_t nr = left < 512 ? left : 512;
-		ssize_t len = nr * sizeof(uint64_t);
 
-		if (pread(fd, words, len, at) != len)
-			ksft_exit_fail_msg("/proc/self/pagemap: short read\n");
+		guest_pagemap(pid, mem, nr, words);
 		for (size_t i = 0; i < nr; i++)
 			count += !!(words[i] & bits);
-		at += len;
+		mem += nr * page_size;
 		left -= nr;
 	}
-	close(fd);
 	return count;
 }
 
@@ -404,7 +425,7 @@ static inline size_t guest_pageout(char *mem, size_t size)
 		if (madvise(mem, size, MADV_PAGEOUT))
 			ksft_exit_fail_msg("MADV_PAGEOUT: %s\n",
 					   strerror(errno));
-		left = guest_count_pagemap(mem, size, PAGEMAP_PRESENT);
+		left = guest_count_pagemap(getpid(), mem, size, PAGEMAP_PRESENT);
 	}
 	return left;
 }

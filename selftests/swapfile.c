@@ -214,14 +214,6 @@ static char *pad_first_cluster(void)
 	return pad;
 }
 
-static long large_swapins(void)
-{
-	long from_zswap = guest_thp_stat(FOLIO_KIB, "zswpin");
-
-	return guest_thp_stat(FOLIO_KIB, "swpin") +
-	       (from_zswap > 0 ? from_zswap : 0);
-}
-
 /* Everything out and back, first by reads, then by writes. */
 static size_t swap_out_and_in(void)
 {
@@ -332,10 +324,10 @@ static void test_device(const char *device, const char *kind, bool with_zswap)
 	pad = pad_first_cluster();
 	region = guest_map(REGION_SIZE);
 
-	large = large_swapins();
+	large = guest_large_swapins(FOLIO_KIB);
 	wrong = swap_out_and_in();
 	ksft_print_msg("out and in: %zu wrong pages, %ld swap-ins of %u KiB\n",
-		       wrong, large_swapins() - large, FOLIO_KIB);
+		       wrong, guest_large_swapins(FOLIO_KIB) - large, FOLIO_KIB);
 	ksft_test_result(!wrong, "%s, %s: pages come back right\n", kind, zswap);
 
 	wrong = swap_out_against_reader(with_zswap);
@@ -350,7 +342,7 @@ static void test_device(const char *device, const char *kind, bool with_zswap)
 				 zswap);
 	}
 
-	large = large_swapins() - large;
+	large = guest_large_swapins(FOLIO_KIB) - large;
 	ksft_print_msg("%ld swap-ins of %u KiB\n", large, FOLIO_KIB);
 	ksft_test_result(!large, "%s, %s: no large swap-in from scattered blocks\n",
 			 kind, zswap);
