@@ -29,7 +29,7 @@ B := build
 
 .PHONY: help
 help: ## print this list
-	@echo 'zfolio: large-folio swap-in and batched write-back for zswap'
+	@echo 'zfolio: large-folio swap-in for zswap'
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | \
 		awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -65,7 +65,7 @@ kernel-deb: ## make installable packages from KCONFIG=FILE (default: the running
 
 .PHONY: demo
 demo: deps ## build both kernels, boot both, print the before/after table
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory bench
 	@bench/demo
 
 .PHONY: test

@@ -118,6 +118,36 @@ load_base()
 	done
 }
 
+# The release that a kernel tree's Makefile states.
+tree_version()
+{
+	awk '
+		$1 == "VERSION" { v = $3 }
+		$1 == "PATCHLEVEL" { p = $3 }
+		$1 == "SUBLEVEL" { s = $3 }
+		$1 == "EXTRAVERSION" { e = $3 }
+		/^NAME/ { exit }
+		END {
+			if (v == "" || p == "")
+				exit 1
+			print v "." p (s == "" || s == "0" ? "" : "." s) e
+		}' "$1/Makefile" 2>/dev/null
+}
+
+# check_version TREE ORIGIN: sets version, or dies saying what would fit.
+check_version()
+{
+	if [ ! -f "$1/Kbuild" ] || [ ! -d "$1/mm" ] || ! version=$(tree_version "$1"); then
+		die $EX_USAGE "$2 is not a Linux source tree: expected Makefile, Kbuild and mm/"
+	fi
+	case $version in
+	"$base_fits" | "$base_fits".* | "$base_fits"-*) ;;
+	*)
+		die $EX_USAGE "$2 is Linux $version, but the series in kernel-patches/$BASE fits" \
+			"$base_fits.y (made on $base_version). Bases there are:$(list_bases)" ;;
+	esac
+}
+
 # --- The cache ---------------------------------------------------------------
 
 make_cache()

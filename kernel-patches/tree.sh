@@ -45,7 +45,8 @@ patch_files()
 	sed -n 's|^diff --git a/\([^ ]*\) b/\([^ ]*\)$|\1\n\2|p' "$1" | sort -u
 }
 
-# apply_patch TREE PATCH: without fuzz; a failure names patch, file and hunk.
+# apply_patch TREE PATCH: without fuzz; a failure names patch, file and hunk. Takes
+# the patch out where apply_reverse is -R.
 # The dry run first, so that a patch is applied whole or not at all.
 apply_patch()
 {
@@ -53,7 +54,7 @@ apply_patch()
 	apply_dry=--dry-run
 	while :; do
 		if ! patch -d "$1" -p1 --fuzz=0 -f --no-backup-if-mismatch -r - \
-			$apply_dry <"$2" >"$apply_log" 2>&1; then
+			$apply_dry ${apply_reverse:-} <"$2" >"$apply_log" 2>&1; then
 			explain_patch "$2" <"$apply_log" >&2
 			rm -f "$apply_log"
 			return 1
@@ -91,6 +92,7 @@ stage_series()
 		patch_files "$base_dir/$stage_patch"
 	done | sort -u >"$2.touched"
 	while read -r stage_file; do
+		mkdir -p "$2"
 		[ -f "$1/$stage_file" ] || continue
 		mkdir -p "$2/$(dirname "$stage_file")"
 		cp "$1/$stage_file" "$2/$stage_file"

@@ -18,7 +18,18 @@ exits 0 'the series applies'
 check 'in order' grep -q 'ONE three' "$t/w/mm/one.c"
 run "$t/kp/apply" "$t/w"
 exits 1 'a second time it does not'
-says '0001-fix.patch: mm/one.c: ' 'and names patch and file'
+says 'has the series already' 'and says why'
+run "$t/kp/apply" --reverse "$t/w"
+exits 0 'and can be taken out'
+check 'which leaves the tree as it was' diff -r "$t/toy" "$t/w"
+run "$t/kp/apply" --reverse "$t/w"
+exits 1 'once'
+says 'does not have the series' 'and says why'
+
+toy_tree "$t/old" 6.12.1
+run "$t/kp/apply" "$t/old"
+exits 2 'a tree of another version is refused'
+says 'is Linux 6.12.1, but the series .* fits 7.3.y' 'with the versions that fit'
 
 rm -rf "$t/w"; cp -r "$t/toy" "$t/w"
 SERIES=fixes run "$t/kp/apply" "$t/w"
