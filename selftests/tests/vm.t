@@ -126,7 +126,9 @@ check "wrong usage leaves nothing" nothing_left
 
 # --- Status, output, arguments, files -----------------------------------------
 
+began=$(date +%s)
 vm -- true
+boot_seconds=$(($(date +%s) - began))
 check "exit status 0" [ "$status" -eq 0 ]
 check "... no output" [ ! -s "$tmp/out" ]
 check "... and one line that says what ran" [ "$(wc -l <"$tmp/err")" -eq 1 ]
@@ -250,8 +252,8 @@ check "... with the command's status" err_has 'exit status of the command: 0'
 vm -- sh -c 'i=0; while [ $i -lt 800 ]; do i=$((i + 1)); echo "line $i of many"; done >/dev/kmsg; echo "BUG: the last" >/dev/kmsg'
 check "no line of the log is lost at the end" err_has 'BUG: the last'
 
-# Long enough for a busy machine to boot it, too
-vm --timeout 15 -- sh -c 'echo before; while :; do :; done'
+# On a busy machine it takes longer until there is something that can hang.
+vm --timeout $((3 * boot_seconds + 5)) -- sh -c 'echo before; while :; do :; done'
 check "a hang: status" [ "$status" -eq 124 ]
 check "... the command's last output" err_has '^  before$'
 check "... the end of the log" err_has 'Adding .* swap on'
