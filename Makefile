@@ -172,14 +172,15 @@ $(B)/selftests/%: $(B)/obj/selftests/%.o $(GUEST_LIB_OBJ) $(B)/libzfolio.a
 
 # Upstream's test as upstream compiles it (no optimisation), from the base and
 # from the patched source; made anew each time, since it is one short command
-# and the scripts alone know whether the source has changed.
+# and the scripts alone know whether the source has changed. Older kernels keep
+# cgroup_util.c beside the test.
 $(B)/upstream/%/test_zswap: FORCE $(B)/kernel-paths
 	@mkdir -p $(@D)
 	@src=$$(kernel-patches/build --source $*) && \
 	t=$$src/tools/testing/selftests && \
 	$(CC) -static -O0 -g -Wall -pthread -D_GNU_SOURCE= -I$$t/cgroup/lib/include \
 		-I$$t $$(cat $(B)/kernel-paths) -o $@ \
-		$$t/cgroup/test_zswap.c $$t/cgroup/lib/cgroup_util.c
+		$$t/cgroup/test_zswap.c $$(find $$t/cgroup -name cgroup_util.c)
 
 .PHONY: FORCE
 FORCE:

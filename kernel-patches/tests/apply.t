@@ -70,5 +70,14 @@ exits 2 'a series that names a missing patch is refused'
 says '9999-none.patch' 'by name'
 BASE=linux-0.1 run "$t/kp/apply" "$t/w"
 exits 2 'an unknown BASE is refused'
-says 'there are: 7.3.y \(BASE=linux-7.3\)' 'with the bases there are'
+says 'there are:.* 7.3.y \(BASE=linux-7.3\)' 'with the bases there are'
+echo '# no patch yet' >"$t/kp/linux-7.3/series"
+rm -rf "$t/before"; cp -r "$t/w" "$t/before"
+for way in '' --reverse; do
+	# shellcheck disable=SC2086 # none or one word
+	run "$t/kp/apply" $way "$t/w"
+	exits 0 "an empty series is applied${way:+ with $way}"
+	says 'the series is empty' 'and said to be empty'
+done
+check 'which changes nothing' diff -r "$t/before" "$t/w"
 finish

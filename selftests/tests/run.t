@@ -156,6 +156,18 @@ run "$tree/selftests/run" guest
 check "a program that is not listed is a failure" out_has '^  defect: build/selftests/defect is not in'
 
 list <<'END'
+good	pass	build/selftests/good
+defect	fails	build/selftests/defect
+patched	-	build/selftests/only-patched
+panics	faults	build/selftests/panic-on-base
+END
+echo 'good	pass	build/selftests/good' >"$tree/selftests/tests-1.0.list"
+run env BASE=linux-1.0 "$tree/selftests/run" guest
+check "another base's list" last_is "2 passed, 0 failed, 2 skipped"
+run env BASE=linux-1.1 "$tree/selftests/run" defect
+check "a base without a list has the default one" last_is "4 passed, 0 failed, 0 skipped"
+
+list <<'END'
 good	perhaps	build/selftests/good
 END
 run "$tree/selftests/run" guest
