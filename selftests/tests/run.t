@@ -199,7 +199,7 @@ ended() {
 	tries=0
 	while [ -e "/proc/$(cat "$tree/build/pid")/exe" ]; do
 		tries=$((tries + 1))
-		[ "$tries" -lt 50 ] || return 1
+		[ "$tries" -lt 300 ] || return 1
 		sleep 0.1
 	done
 }
