@@ -336,6 +336,14 @@ static inline char *guest_map(size_t size)
 	return aligned;
 }
 
+/* The number after @x in a random sequence without zeroes. */
+static inline uint64_t guest_random(uint64_t x)
+{
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^ x << 17;
+}
+
 /*
  * Page @index of a region or a file: its first half is different for each
  * @seed, page and word, never zero, and its second half is zero, so that it
@@ -347,10 +355,20 @@ static inline void guest_page(uint64_t *page, uint32_t seed, uint64_t index)
 
 	memset(page, 0, page_size);
 	for (size_t i = 0; i < page_size / 2 / sizeof(*page); i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
+		x = guest_random(x);
 		page[i] = x | 1;
+	}
+}
+
+/* The same, but random all over: no compressor makes it smaller. */
+static inline void guest_random_page(uint64_t *page, uint32_t seed,
+				     uint64_t index)
+{
+	uint64_t x = ((uint64_t)seed << 40) + index * 0x9e3779b97f4a7c15ULL + 1;
+
+	for (size_t i = 0; i < page_size / sizeof(*page); i++) {
+		x = guest_random(x);
+		page[i] = x;
 	}
 }
 
@@ -360,17 +378,24 @@ static inline void guest_fill(char *mem, size_t size, uint32_t seed)
 		guest_page((uint64_t *)(mem + off), seed, off / page_size);
 }
 
+/* Whether a byte of page @index, which lies at @mem, differs from guest_page()'s. */
+static inline bool guest_page_wrong(const char *mem, uint32_t seed,
+				    uint64_t index)
+{
+	uint64_t want[page_size / sizeof(uint64_t)];
+
+	guest_page(want, seed, index);
+	return memcmp(mem, want, page_size);
+}
+
 /* The number of pages of which a byte differs from guest_fill()'s. */
 static inline size_t guest_count_wrong(const char *mem, size_t size,
 				       uint32_t seed)
 {
-	uint64_t want[page_size / sizeof(uint64_t)];
 	size_t wrong = 0;
 
-	for (size_t off = 0; off < size; off += page_size) {
-		guest_page(want, seed, off / page_size);
-		wrong += !!memcmp(mem + off, want, page_size);
-	}
+	for (size_t off = 0; off < size; off += page_size)
+		wrong += guest_page_wrong(mem + off, seed, off / page_size);
 	return wrong;
 }
 
