@@ -84,6 +84,18 @@ vm --disk none --iops 10 -- true
 check "--iops without a disk" one_line_error "no disk to limit"
 vm --iops -5 -- true
 check "a negative --iops" one_line_error "--iops: '-5' is not a number"
+for list in '12,' ',12' 12,,13 12-14 -1 0x10 '1 2'; do
+	vm --bad-sectors "$list" -- true
+	check "--bad-sectors '$list'" one_line_error "--bad-sectors: '$list' is not a list"
+done
+vm --disk-size 1M --bad-sectors 7,2048 -- true
+check "--bad-sectors behind the disk's end" one_line_error "--bad-sectors: 2048 is out of range .expected 0 to 2047"
+vm --bad-sectors 12345678901 -- true
+check "--bad-sectors that no disk has" one_line_error "--bad-sectors: '12345678901' is not a number"
+vm --bad-sectors "$(seq -s , 1001)" -- true
+check "--bad-sectors: too many" one_line_error "--bad-sectors: 1001 are too many"
+vm --disk none --bad-sectors 8 -- true
+check "--bad-sectors without a disk" one_line_error "no disk to have them"
 vm --accel qemu -- true
 check "an unknown accelerator" one_line_error "unknown accelerator 'qemu'"
 vm --icount --smp 2 -- true
@@ -206,6 +218,27 @@ vm --disk virtio --disk-size 256M --iops 100 -- sh -c '
 	echo took $(($(cut -d . -f 1 /proc/uptime) - start))'
 check "the virtio disk is the swap" out_has '^/dev/vda .*26214'
 check "--iops limits it: 400 requests at 100 a second" [ "$(sed -n 's/^took //p' "$tmp/out")" -ge 2 ]
+
+# 4096 is the first sector of page 512, 4807 the last of page 600.
+vm --bad-sectors 04096,4807 --iops 10000 -- sh -c '
+	swapoff /dev/nvme0n1
+	tr "\\0" x </dev/zero | dd of=/dev/nvme0n1 bs=4k count=1024 conv=fsync 2>/dev/null && echo written
+	echo 3 >/proc/sys/vm/drop_caches
+	for page in 0 511 512 513 599 600 601; do
+		dd if=/dev/nvme0n1 bs=4k skip=$page count=1 iflag=direct 2>/dev/null | tr -d x | wc -c | sed "s/^/page $page: /"
+		dd if=/dev/nvme0n1 of=/dev/null bs=4k skip=$page count=1 iflag=direct 2>/dev/null || echo "bad $page"
+	done
+	dd if=/dev/nvme0n1 of=/dev/null bs=4k skip=600 count=1 iflag=direct 2>/dev/null || echo again
+	dd if=/dev/nvme0n1 of=/dev/null bs=32k skip=75 count=1 iflag=direct 2>/dev/null || echo "bad 600 to 607"
+	dd if=/dev/nvme0n1 of=/dev/null bs=512 skip=4806 count=1 iflag=direct 2>/dev/null && echo "good 4806"'
+check "--bad-sectors: writes succeed" out_has '^written$'
+check "... reads of their pages fail" [ "$(grep -c '^bad [0-9]*$' "$tmp/out")" -eq 2 ]
+check "... the right ones" out_has '^bad 512$'
+check "... and the last" out_has '^bad 600$'
+check "... each time" out_has '^again$'
+check "... and larger reads with one in them" out_has '^bad 600 to 607$'
+check "... not those of the sector beside it" out_has '^good 4806$'
+check "... and it is said" err_has 'disk nvme 4096M .*with bad sectors'
 
 vm --disk none -- sh -c 'cat /proc/swaps; ls /dev/nvme* /dev/vda*'
 check "no disk: no swap" [ "$(grep -c '^/dev/' "$tmp/out")" -eq 0 ]
