@@ -117,6 +117,12 @@ static void run(const char *what, const char *owner, bool remove,
 	ksft_test_result(foreign < (long)REGION_SIZE / 4,
 			 "%s: not charged to the writer's group\n", what);
 
+	/*
+	 * Whether reclaim ages the active list depends on figures of memory.stat,
+	 * which are up to 2 s old: before, it finds nothing in a group whose memory
+	 * is all active, and kills.
+	 */
+	sleep(3);
 	guest_cgroup_write(PARENT, "memory.max", "%lu", PARENT_LIMIT);
 	guest_child_must_pause(guest_child_next(pid), what);
 	resident = guest_count_pagemap(pid, task->mem, REGION_SIZE,
