@@ -28,6 +28,18 @@ static inline void guest_make_reclaim_cgroup(void)
 		ksft_exit_skip("no memory cgroups\n");
 }
 
+/* Instead of guest_start(); @device is the disk, which is not swapped to yet. */
+static inline void guest_disk_start(char *device, size_t len)
+{
+	guest_start();
+	guest_make_reclaim_cgroup();
+	if (guest_zswap_was_set_up())
+		ksft_exit_skip("zswap was set up before, the disk is to be read\n");
+	guest_swapoff_all(device, len);
+	if (!device[0])
+		ksft_exit_skip("there is no disk to swap to\n");
+}
+
 static inline void guest_enter_reclaim_cgroup(void)
 {
 	guest_write(GUEST_RECLAIM_CGROUP "/cgroup.procs", "%d", getpid());

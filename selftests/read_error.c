@@ -170,13 +170,7 @@ int main(void)
 	char device[PATH_MAX];
 	size_t good = 0, bad;
 
-	guest_start();
-	guest_make_reclaim_cgroup();
-	if (guest_zswap_was_set_up())
-		ksft_exit_skip("zswap was set up before, the disk is to be read\n");
-	guest_swapoff_all(device, sizeof(device));
-	if (!device[0])
-		ksft_exit_skip("there is no disk to swap to\n");
+	guest_disk_start(device, sizeof(device));
 	bad = guest_read_slots(device, AREA_SIZE / page_size, count_slot, &good);
 	if (!bad)
 		ksft_exit_skip("no bad sector in the first %lu MiB of %s\n",

@@ -157,13 +157,7 @@ int main(void)
 	bool *marked;
 	bool ended;
 
-	guest_start();
-	guest_make_reclaim_cgroup();
-	if (guest_zswap_was_set_up())
-		ksft_exit_skip("zswap was set up before, the disk is to be read\n");
-	guest_swapoff_all(device, sizeof(device));
-	if (!device[0])
-		ksft_exit_skip("there is no disk to swap to\n");
+	guest_disk_start(device, sizeof(device));
 	marked = calloc(NR_PAGES, sizeof(*marked));
 	if (!marked)
 		ksft_exit_fail_msg("out of memory\n");

@@ -47,9 +47,9 @@ static void run(const char *compressor)
 	pid_t pid;
 
 	if (guest_try_write(ZSWAP_PARAM "compressor", "%s", compressor)) {
-		ksft_test_result_skip("%s: the kernel does not have it\n",
+		ksft_test_result_skip("%s: this kernel was built without the compressor\n",
 				      compressor);
-		ksft_test_result_skip("%s: the kernel does not have it\n",
+		ksft_test_result_skip("%s: this kernel was built without the compressor\n",
 				      compressor);
 		return;
 	}

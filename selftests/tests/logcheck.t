@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Which lines of a kernel's log selftests/vm/logcheck takes for faults.
+# shellcheck disable=SC2154 # lib.sh sets tmp and status
 # shellcheck source=selftests/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # selftests/run in a tree of its own, with guests that are shell scripts here.
 # shellcheck disable=SC2317 # called by check
+# shellcheck disable=SC2154 # lib.sh sets tmp and status
 # shellcheck source=selftests/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # How selftests/tap judges what test programs print.
+# shellcheck disable=SC2154 # lib.sh sets tmp and status
 # shellcheck source=selftests/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -3,6 +3,7 @@
 # selftests/vm/run with a real kernel: ZFOLIO_TEST_KERNEL, or else the base
 # kernel, which is built when it is missing.
 # shellcheck disable=SC2016,SC2317 # the guest's shell expands; called by check
+# shellcheck disable=SC2154 # lib.sh sets tmp and status
 # shellcheck source=selftests/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
