@@ -146,6 +146,15 @@ static inline void guest_start(void)
 		ksft_exit_skip("changes swap and disks: runs only in a guest whose root file system is in memory\n");
 }
 
+/* Whether @option, the only one there is, was given. */
+static inline bool guest_option(int argc, char **argv, const char *option)
+{
+	if (argc > 2 || (argc == 2 && strcmp(argv[1], option)))
+		ksft_exit_fail_msg("'%s': expected %s or nothing\n",
+				   argv[argc - 1], option);
+	return argc == 2;
+}
+
 /*
  * Slots are handed out by CPU: a test that needs them in order stays on one.
  * Threads that it starts stay there too, unless they call this themselves.
