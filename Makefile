@@ -8,6 +8,7 @@
 #   daemon/tests/*.c  -> build/tests/NAME         host unit tests (cmocka)
 #   bench/*.c         -> build/bench/NAME         guest programs, static
 #   bench/host/*.c    -> build/bench/host/NAME    host programs (jansson)
+#   bench/plugin/*.c  -> build/bench/plugin/NAME.so    plugins for QEMU
 #   selftests/*.c     -> build/selftests/NAME     guest tests (TAP), static
 #   selftests/lib/*.c                             linked into each of those
 #   test_zswap.c of the kernel's cgroup selftests
@@ -105,6 +106,7 @@ LIB_SRC := $(wildcard daemon/lib/*.c)
 TEST_SRC := $(wildcard daemon/tests/*.c)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_HOST_SRC := $(wildcard bench/host/*.c)
+BENCH_PLUGIN_SRC := $(wildcard bench/plugin/*.c)
 GUEST_SRC := $(wildcard selftests/*.c)
 GUEST_LIB_SRC := $(wildcard selftests/lib/*.c)
 
@@ -115,6 +117,7 @@ GUEST_LIB_OBJ := $(GUEST_LIB_SRC:%.c=$(B)/obj/%.o)
 TESTS := $(TEST_SRC:daemon/tests/%.c=$(B)/tests/%)
 BENCH := $(BENCH_SRC:bench/%.c=$(B)/bench/%)
 BENCH_HOST := $(BENCH_HOST_SRC:bench/host/%.c=$(B)/bench/host/%)
+BENCH_PLUGIN := $(BENCH_PLUGIN_SRC:bench/plugin/%.c=$(B)/bench/plugin/%.so)
 GUEST := $(GUEST_SRC:selftests/%.c=$(B)/selftests/%)
 UPSTREAM := $(B)/upstream/base/test_zswap $(B)/upstream/patched/test_zswap
 
@@ -124,7 +127,7 @@ UPSTREAM := $(B)/upstream/base/test_zswap $(B)/upstream/patched/test_zswap
 .PHONY: programs tests bench guest upstream
 programs: tests bench guest upstream
 tests: $(TESTS)
-bench: $(BENCH) $(BENCH_HOST)
+bench: $(BENCH) $(BENCH_HOST) $(BENCH_PLUGIN)
 guest: $(GUEST)
 upstream: $(UPSTREAM)
 
@@ -149,6 +152,11 @@ $(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(LIB_TEST_OBJ)
 $(B)/bench/host/%: $(B)/obj/bench/host/%.o $(B)/libzfolio.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -o $@ $^ -ljansson -lm
+
+# QEMU has the functions that a plugin calls.
+$(B)/bench/plugin/%.so: bench/plugin/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -fPIC -fvisibility=hidden -shared -o $@ $<
 
 $(B)/bench/%: $(B)/obj/bench/%.o $(B)/libzfolio.a
 	@mkdir -p $(@D)
