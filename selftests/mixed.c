@@ -462,19 +462,30 @@ static void test_fork(unsigned int nr_pages)
 static void test_readahead(unsigned int nr_pages)
 {
 	struct mixture_counts before, now;
-	long zswap = 0, disk = 0, zero = 0, large = 0;
-	unsigned int wrong = 0;
+	long zswap = 0, disk = 0, zero = 0, large = 0, possible = 0;
+	unsigned int wrong = 0, sizes = mixture_all_sizes(nr_pages);
 
 	batch.nr_pages = nr_pages;
 	batch.nr = mixture_list(batch.mixture, nr_pages, ON_DISK);
 	batch.mixture[0] = mixture_random(nr_pages, &random_state);
 	build(false);
 	for (unsigned int i = 0; i < batch.nr; i++) {
+		struct mixture_state alone = {
+			.mixture = &batch.mixture[i],
+			.sizes = sizes,
+		};
+
 		zswap += mixture_count(&batch.mixture[i], IN_ZSWAP);
 		disk += mixture_count(&batch.mixture[i], ON_DISK);
 		zero += mixture_count(&batch.mixture[i], ZERO_FILLED);
+		/* As it would be without readahead. */
+		for (unsigned int j = 0; j < nr_pages; j++)
+			mixture_fault(&alone, j);
+		for (unsigned int size = 0; size < MIXTURE_SIZES; size++)
+			possible += alone.want.large[size] *
+				    mixture_size_pages(size);
 	}
-	mixture_enable(mixture_all_sizes(nr_pages));
+	mixture_enable(sizes);
 	guest_write("/proc/sys/vm/page-cluster", "3");
 	mixture_read_counts(&before);
 	for (unsigned int i = 0; i < batch.nr; i++)
@@ -488,9 +499,9 @@ static void test_readahead(unsigned int nr_pages)
 		large += (now.large[size] - before.large[size]) *
 			 mixture_size_pages(size);
 	total_from_zswap += zswap;
-	ksft_print_msg("%ld pages from zswap, %ld of these in large folios, %ld from the disk, %ld zero-filled; %u are wrong\n",
-		       now.from_zswap, large, now.from_disk, now.zero_filled,
-		       wrong);
+	ksft_print_msg("%ld pages from zswap, %ld of these in large folios (%ld without readahead), %ld from the disk, %ld zero-filled; %u are wrong\n",
+		       now.from_zswap, large, possible, now.from_disk,
+		       now.zero_filled, wrong);
 	ksft_test_result(now.from_zswap == zswap && now.from_disk == disk &&
 			 now.zero_filled == zero && !wrong,
 			 "%u KiB: with readahead, each page once\n",
