@@ -342,6 +342,7 @@ static void *page_out_thread(void *arg)
 /* By turns at random and page after page, a load or a call of read. */
 static void *read_thread(void *arg)
 {
+	/* They must have kept their values when a signal has ended a step. */
 	volatile uint64_t x = SEED;
 	volatile size_t nr = 0;
 
