@@ -5,6 +5,7 @@
 # wildcard, so that a new file needs no new rule:
 #
 #   daemon/lib/*.c    -> build/libzfolio.a        static library of include/zfolio/
+#   daemon/zfoliod/*.c -> build/zfoliod           the daemon
 #   daemon/tests/*.c  -> build/tests/NAME         host unit tests (cmocka)
 #   bench/*.c         -> build/bench/NAME         guest programs, static
 #   bench/host/*.c    -> build/bench/host/NAME    host programs (jansson)
@@ -102,7 +103,12 @@ CFLAGS_TEST := -std=gnu11 -O1 -g $(WARN) -fno-omit-frame-pointer \
 # nobody uses must still go through a volatile pointer.
 CFLAGS_GUEST := -std=gnu11 -O1 -fno-builtin -g $(WARN)
 
+# libinih reads the configuration, jansson traces and the state file, libsystemd
+# has the event loop, the journal and D-Bus.
+DAEMON_LIBS := -Wl,--as-needed -linih -ljansson -lsystemd
+
 LIB_SRC := $(wildcard daemon/lib/*.c)
+DAEMON_SRC := $(wildcard daemon/zfoliod/*.c)
 TEST_SRC := $(wildcard daemon/tests/*.c)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_HOST_SRC := $(wildcard bench/host/*.c)
@@ -112,6 +118,8 @@ GUEST_LIB_SRC := $(wildcard selftests/lib/*.c)
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
 LIB_TEST_OBJ := $(LIB_SRC:%.c=$(B)/obj-test/%.o)
+DAEMON_OBJ := $(DAEMON_SRC:%.c=$(B)/obj/%.o)
+DAEMON_TEST_OBJ := $(DAEMON_SRC:%.c=$(B)/obj-test/%.o)
 GUEST_LIB_OBJ := $(GUEST_LIB_SRC:%.c=$(B)/obj/%.o)
 
 TESTS := $(TEST_SRC:daemon/tests/%.c=$(B)/tests/%)
@@ -145,9 +153,20 @@ $(B)/libzfolio.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(LIB_TEST_OBJ)
+# An archive, so that a test takes only the modules that it is about; main() stays
+# out of it.
+$(B)/obj-test/modules.a: $(LIB_TEST_OBJ) $(DAEMON_TEST_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka -lm
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(B)/obj-test/modules.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka $(DAEMON_LIBS) -lm
+
+$(B)/zfoliod: $(DAEMON_OBJ) $(B)/libzfolio.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lpthread
 
 $(B)/bench/host/%: $(B)/obj/bench/host/%.o $(B)/libzfolio.a
 	@mkdir -p $(@D)
