@@ -23,14 +23,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ZF_USEC_PER_MSEC 1000ULL
+#define ZF_USEC_PER_MSEC UINT64_C(1000)
 #define ZF_USEC_PER_SEC (1000 * ZF_USEC_PER_MSEC)
 #define ZF_USEC_PER_MIN (60 * ZF_USEC_PER_SEC)
 #define ZF_USEC_PER_HOUR (60 * ZF_USEC_PER_MIN)
 #define ZF_USEC_PER_DAY (24 * ZF_USEC_PER_HOUR)
 
 /* A whole, in parts per million. */
-#define ZF_PPM 1000000ULL
+#define ZF_PPM UINT64_C(1000000)
 
 /* @value is bytes, UINT64_MAX for "max"; or parts per million of a whole. */
 struct zf_amount {
@@ -56,6 +56,29 @@ uint64_t zf_amount_bytes(struct zf_amount amount, uint64_t whole);
 
 /* @a * @b / @c without overflow between; UINT64_MAX beyond 64 bits or c = 0. */
 uint64_t zf_mul_div(uint64_t a, uint64_t b, uint64_t c);
+
+/* Sums and differences that stop at the ends of the type. */
+static inline uint64_t zf_add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static inline uint64_t zf_sub(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static inline uint64_t zf_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t zf_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 /*
  * For messages: "1.5M", "4096", "max"; three digits, rounded down. The text is
