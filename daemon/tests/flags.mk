@@ -2,3 +2,4 @@
 # Linker flags of single tests: the system calls that they make fail.
 LDFLAGS_test_path := -Wl,--wrap=read,--wrap=write,--wrap=openat
 LDFLAGS_test_cgroup := -Wl,--wrap=write,--wrap=unlinkat,--wrap=nanosleep
+LDFLAGS_test_sample := -Wl,--wrap=openat,--wrap=write,--wrap=fgetxattr

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <zfolio/counters.h>
+#include <zfolio/psi.h>
+
+#include "sample.h"
+#include "swaps.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- data structures ---- */
+
+struct sampler {
+	const struct zf_path *sys;
+	struct tick tick;
+	struct device_sample devices[SWAPS_MAX];
+	size_t room;			/* of tick.cgroups */
+	struct swaps swaps;		/* as they were last read */
+	uint64_t rejected, pswpout;	/* likewise */
+	bool seen;			/* the above are valid */
+};
+
+int sampler_new(const struct zf_path *sys, struct sampler **ret_sampler)
+{
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+
+	if (!sampler)
+		return -ENOMEM;
+	sampler->sys = sys;
+	sampler->tick.page_size = sysconf(_SC_PAGESIZE);
+	sampler->tick.devices = sampler->devices;
+	*ret_sampler = sampler;
+	return 0;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	free(sampler->tick.cgroups);
+	free(sampler);
+}
+
+/* ---- one cgroup ---- */
+
+static const struct {
+	const char *key;
+	enum field field;
+} stat_keys[] = {
+	{ "zswpin", FIELD_ZSWPIN },
+	{ "zswpout", FIELD_ZSWPOUT },
+	{ "zswpwb", FIELD_ZSWPWB },
+	{ "pswpin", FIELD_PSWPIN },
+	{ "pswpout", FIELD_PSWPOUT },
+	{ "pgmajfault", FIELD_PGMAJFAULT },
+	{ "workingset_refault_anon", FIELD_REFAULT_ANON },
+	{ "zswap", FIELD_ZSWAP },
+	{ "zswapped", FIELD_ZSWAPPED },
+};
+
+static int read_stat(const struct zf_path *cgroup, struct cgroup_sample *s)
+{
+	struct zf_key keys[ARRAY_SIZE(stat_keys)];
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		keys[i] = (struct zf_key){ .key = stat_keys[i].key };
+	r = zf_path_read_keys(cgroup, "memory.stat", keys, ARRAY_SIZE(keys));
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		s->of[stat_keys[i].field] = keys[i].value;
+		if (stat_keys[i].field == FIELD_PSWPIN)
+			s->has_pswpin = keys[i].found;
+	}
+	return 0;
+}
+
+/* A number, or @absent where there is no such file. */
+static int read_number(const struct zf_path *cgroup, const char *name,
+		       uint64_t absent, uint64_t *ret)
+{
+	int r = zf_path_read_u64(cgroup, name, ret);
+
+	if (r != -ENOENT)
+		return r;
+	*ret = absent;
+	return 0;
+}
+
+static int read_stall(const struct zf_path *cgroup, const char *name,
+		      uint64_t *ret)
+{
+	int r = zf_psi_read(cgroup, name, ret);
+
+	if (r < 0 && zf_psi_is_off(r)) {
+		*ret = 0;
+		return 0;
+	}
+	return r;
+}
+
+/*
+ * Lines "8:0 rbytes=1 wbytes=2 rios=3 wios=4 ..."; summed over the devices of
+ * the cgroup that are swapped on.
+ */
+static int read_io(const struct sampler *sampler, const struct zf_path *cgroup,
+		   struct cgroup_sample *s)
+{
+	_cleanup_free_ char *text = NULL;
+	char *line, *rest = NULL;
+	int r;
+
+	s->of[FIELD_WBYTES] = s->of[FIELD_WIOS] = 0;
+	r = zf_path_read(cgroup, "io.stat", &text, NULL);
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	for (line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		uint64_t bytes, ios;
+
+		if (!swaps_has_line(&sampler->swaps, line))
+			continue;
+		if (sscanf(line, "%*s rbytes=%*u wbytes=%" SCNu64
+			   " rios=%*u wios=%" SCNu64, &bytes, &ios) != 2)
+			continue;
+		s->of[FIELD_WBYTES] = zf_add(s->of[FIELD_WBYTES], bytes);
+		s->of[FIELD_WIOS] = zf_add(s->of[FIELD_WIOS], ios);
+	}
+	return 0;
+}
+
+/* All that a cgroup with something in swap is asked for. */
+static int read_all(const struct sampler *sampler,
+		    const struct zf_path *cgroup, struct cgroup_sample *s)
+{
+	int r;
+
+	r = read_stat(cgroup, s);
+	if (r >= 0)
+		r = read_stall(cgroup, "memory.pressure",
+			       &s->of[FIELD_MEMORY_STALL]);
+	if (r >= 0)
+		r = read_stall(cgroup, "io.pressure", &s->of[FIELD_IO_STALL]);
+	if (r >= 0)
+		r = read_io(sampler, cgroup, s);
+	if (r >= 0)
+		r = read_number(cgroup, "memory.current", 0,
+				&s->of[FIELD_CURRENT]);
+	if (r >= 0)
+		r = read_number(cgroup, "memory.zswap.max", UINT64_MAX,
+				&s->of[FIELD_ZSWAP_MAX]);
+	if (r >= 0)
+		r = read_number(cgroup, "memory.zswap.swapin_max", UINT64_MAX,
+				&s->of[FIELD_SWAPIN_MAX]);
+	return r;
+}
+
+/* Counters since the last look; the node keeps what was read. */
+static void make_deltas(struct node *node, struct cgroup_sample *s)
+{
+	for (size_t i = 0; i < NR_FIELDS; i++) {
+		uint64_t now = s->of[i];
+
+		if (field_infos[i].kind != FIELD_IS_DELTA)
+			continue;
+		s->of[i] = node->seen ? zf_sub(now, node->last[i]) : 0;
+		node->last[i] = now;
+	}
+	s->fresh = !node->seen;
+	node->seen = true;
+}
+
+/* Whether the configuration wants something of it even while it is idle. */
+static bool has_fixed_values(const struct policy *policy)
+{
+	return policy->writeback == WRITEBACK_ON ||
+	       policy->writeback == WRITEBACK_OFF ||
+	       policy->swapin_max != UINT64_MAX ||
+	       !amount_is_leave(policy->zswap_max);
+}
+
+/* 1 when the unit belongs into the tick, 0 when there is nothing to decide. */
+static int read_unit(struct sampler *sampler, struct node *node,
+		     uint64_t writeback, struct cgroup_sample *s)
+{
+	const struct zf_path *cgroup = zf_cgroup_path(node->cgroup);
+	int r;
+
+	*s = (struct cgroup_sample){
+		.id = node->id, .path = node->path, .policy = &node->policy,
+		.has = node->has, .locked = node->locked,
+		.reclaim = node->reclaim,
+	};
+	r = read_number(cgroup, "memory.swap.current", 0, &s->of[FIELD_SWAP]);
+	if (r < 0)
+		return r;
+	/* What it counted so far is too old when it swaps again. */
+	if (!s->of[FIELD_SWAP] && !has_fixed_values(&node->policy) &&
+	    node->reclaim == RECLAIM_NONE) {
+		node->seen = false;
+		return 0;
+	}
+	r = read_all(sampler, cgroup, s);
+	if (r < 0)
+		return r;
+	make_deltas(node, s);
+	s->of[FIELD_WRITEBACK] = writeback;
+	s->of[FIELD_WRITEBACK_HERE] = node->writeback_here;
+	return 1;
+}
+
+static int read_node(struct sampler *sampler, struct node *node,
+		     struct cgroup_sample *s)
+{
+	uint64_t writeback;
+	int r;
+
+	r = read_number(zf_cgroup_path(node->cgroup),
+			knob_files[KNOB_WRITEBACK], 1, &writeback);
+	if (r < 0)
+		return r;
+	/* Parents are read first. */
+	node->writeback_here = writeback &&
+			       (!node->parent || node->parent->writeback_here);
+	return node->is_unit ? read_unit(sampler, node, writeback, s) : 0;
+}
+
+/* ---- the system ---- */
+
+/* Stores refused so far; the files need debugfs, and none is no error. */
+static uint64_t read_rejected(const struct zf_path *sys)
+{
+	static const char *const files[] = {
+		"pool_limit_hit", "reject_reclaim_fail",
+		"reject_alloc_fail", "reject_kmemcache_fail",
+	};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		char name[64];
+		uint64_t value;
+
+		snprintf(name, sizeof(name), "sys/kernel/debug/zswap/%s",
+			 files[i]);
+		if (zf_path_read_u64(sys, name, &value) >= 0)
+			sum = zf_add(sum, value);
+	}
+	return sum;
+}
+
+/* A line "Name:   123 kB" of proc/meminfo, in bytes; 0 when it is absent. */
+static uint64_t meminfo_bytes(const char *text, const char *name)
+{
+	const char *line = strstr(text, name);
+	uint64_t kib;
+
+	if (!line || sscanf(line + strlen(name), "%" SCNu64, &kib) != 1)
+		return 0;
+	return zf_mul_div(kib, 1024, 1);
+}
+
+void sampler_look_around(struct sampler *sampler)
+{
+	const struct zf_path *sys = sampler->sys;
+	_cleanup_free_ char *meminfo = NULL, *global = NULL;
+	uint64_t percent, sizes = 0;
+
+	sampler->tick.pool_limit = 0;
+	if (zf_path_read(sys, "proc/meminfo", &meminfo, NULL) >= 0 &&
+	    zf_path_read_u64(sys,
+			     "sys/module/zswap/parameters/max_pool_percent",
+			     &percent) >= 0)
+		sampler->tick.pool_limit =
+			zf_mul_div(meminfo_bytes(meminfo, "MemTotal:"),
+				   percent, 100);
+
+	if (zf_path_read_active(sys, "sys/kernel/mm/transparent_hugepage/enabled",
+				&global) < 0)
+		global = NULL;
+	for (unsigned int order = 1; order <= ZF_MTHP_MAX_ORDER; order++) {
+		char file[ZF_MTHP_DIR_LEN + sizeof("/enabled")];
+		_cleanup_free_ char *word = NULL;
+
+		zf_mthp_dir(order, file);
+		strcat(file, "/enabled");
+		if (zf_path_read_active(sys, file, &word) < 0)
+			continue;
+		if (!strcmp(word, "always") || !strcmp(word, "madvise") ||
+		    (!strcmp(word, "inherit") && global &&
+		     strcmp(global, "never")))
+			sizes |= 1ULL << order;
+	}
+	sampler->tick.sizes = sizes;
+}
+
+static const struct swap *find_swap(const struct swaps *swaps,
+				    const char *name)
+{
+	for (size_t i = 0; i < swaps->nr; i++) {
+		if (!strcmp(swaps->at[i].name, name))
+			return &swaps->at[i];
+	}
+	return NULL;
+}
+
+static void read_devices(struct sampler *sampler, const struct config *config,
+			 uint64_t swapped_out)
+{
+	struct swaps swaps = { .nr = 0 };
+
+	/* A shape that is not understood is no device to write to. */
+	if (swaps_read(sampler->sys, &swaps) < 0)
+		swaps.nr = 0;
+	for (size_t i = 0; i < swaps.nr; i++) {
+		const struct swap *swap = &swaps.at[i];
+		const struct swap *old = find_swap(&sampler->swaps, swap->name);
+		struct device_sample *device = &sampler->devices[i];
+
+		*device = (struct device_sample){
+			.policy = config_device(config, swap->name),
+			.size = swap->size, .used = swap->used,
+			.priority = swap->priority,
+		};
+		strcpy(device->name, swap->name);
+		/* A file's share is not known: all of it may be. */
+		device->written = swap->has_written ?
+			(old ? zf_sub(swap->written, old->written) : 0) :
+			swapped_out;
+	}
+	sampler->tick.nr_devices = swaps.nr;
+	sampler->swaps = swaps;
+}
+
+static void read_system(struct sampler *sampler, const struct config *config)
+{
+	_cleanup_free_ char *meminfo = NULL;
+	uint64_t rejected, pswpout, swapped_out = 0;
+	struct tick *tick = &sampler->tick;
+
+	tick->pool = 0;
+	if (zf_path_read(sampler->sys, "proc/meminfo", &meminfo, NULL) >= 0)
+		tick->pool = meminfo_bytes(meminfo, "Zswap:");
+	rejected = read_rejected(sampler->sys);
+	if (zf_path_read_key(sampler->sys, "proc/vmstat", "pswpout",
+			     &pswpout) < 0)
+		pswpout = 0;
+	tick->rejected = 0;
+	if (sampler->seen) {
+		tick->rejected = zf_sub(rejected, sampler->rejected);
+		swapped_out = zf_mul_div(zf_sub(pswpout, sampler->pswpout),
+					 tick->page_size, 1);
+	}
+	sampler->rejected = rejected;
+	sampler->pswpout = pswpout;
+	read_devices(sampler, config, swapped_out);
+	sampler->seen = true;
+}
+
+/* ---- main API ---- */
+
+int sampler_tick(struct sampler *sampler, const struct cgtree *tree,
+		 const struct config *config, uint64_t elapsed,
+		 const struct tick **ret_tick)
+{
+	struct tick *tick = &sampler->tick;
+	struct node *const *nodes;
+	size_t nr_nodes;
+
+	nodes = cgtree_nodes(tree, &nr_nodes);
+	if (nr_nodes > sampler->room) {
+		struct cgroup_sample *larger;
+
+		larger = realloc(tick->cgroups, nr_nodes * sizeof(*larger));
+		if (!larger)
+			return -ENOMEM;
+		tick->cgroups = larger;
+		sampler->room = nr_nodes;
+	}
+	read_system(sampler, config);
+	tick->elapsed = elapsed;
+	tick->nr_cgroups = 0;
+	for (size_t i = 0; i < nr_nodes; i++) {
+		int r = read_node(sampler, nodes[i],
+				  &tick->cgroups[tick->nr_cgroups]);
+
+		if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+			return r;
+		if (r > 0)
+			tick->nr_cgroups++;
+		else if (r < 0)
+			nodes[i]->seen = false;
+	}
+	*ret_tick = tick;
+	return 0;
+}
