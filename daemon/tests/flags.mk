@@ -3,3 +3,4 @@
 LDFLAGS_test_path := -Wl,--wrap=read,--wrap=write,--wrap=openat
 LDFLAGS_test_cgroup := -Wl,--wrap=write,--wrap=unlinkat,--wrap=nanosleep
 LDFLAGS_test_sample := -Wl,--wrap=openat,--wrap=write,--wrap=fgetxattr
+LDFLAGS_test_actuator := -Wl,--wrap=write

@@ -163,6 +163,7 @@ static int setup(void **state)
 	assert_int_equal(zf_path_open_at(t->path, CG, &cgroup_root), 0);
 	assert_int_equal(cgtree_new(cgroup_root, config, &cgtree), 0);
 	assert_int_equal(sampler_new(t->path, &sampler), 0);
+	sampler_set_knobs(sampler, KNOB_BIT(NR_KNOBS) - 1);
 	return 0;
 }
 

@@ -19,6 +19,7 @@ struct sampler {
 	struct tick tick;
 	struct device_sample devices[SWAPS_MAX];
 	size_t room;			/* of tick.cgroups */
+	uint32_t knobs;			/* that this kernel has */
 	struct swaps swaps;		/* as they were last read */
 	uint64_t rejected, pswpout;	/* likewise */
 	bool seen;			/* the above are valid */
@@ -43,6 +44,11 @@ void sampler_free(struct sampler *sampler)
 		return;
 	free(sampler->tick.cgroups);
 	free(sampler);
+}
+
+void sampler_set_knobs(struct sampler *sampler, uint32_t knobs)
+{
+	sampler->knobs = knobs;
 }
 
 /* ---- one cgroup ---- */
@@ -195,7 +201,7 @@ static int read_unit(struct sampler *sampler, struct node *node,
 
 	*s = (struct cgroup_sample){
 		.id = node->id, .path = node->path, .policy = &node->policy,
-		.has = node->has, .locked = node->locked,
+		.has = node->has & sampler->knobs, .locked = node->locked,
 		.reclaim = node->reclaim,
 	};
 	r = read_number(cgroup, "memory.swap.current", 0, &s->of[FIELD_SWAP]);

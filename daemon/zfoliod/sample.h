@@ -28,6 +28,12 @@ int sampler_new(const struct zf_path *sys, struct sampler **ret_sampler);
 void sampler_free(struct sampler *sampler);
 ZF_DEFINE_CLEANUP(struct sampler, sampler_free, sampler_free)
 
+/*
+ * The knobs that this kernel has, as KNOB_BIT(): no other is reported of any
+ * cgroup. That a memory.reclaim knows source=zswap can not be seen from outside.
+ */
+void sampler_set_knobs(struct sampler *sampler, uint32_t knobs);
+
 /**
  * sampler_look_around() - read what changes rarely: zswap's limit and the
  *			   enabled folio sizes

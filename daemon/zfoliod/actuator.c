@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+
+#include "actuator.h"
+#include "decision.h"
+
+struct actuator {
+	const struct zf_path *cgroups;
+	struct ledger *ledger;
+};
+
+void actuator_free(struct actuator *actuator)
+{
+	if (!actuator)
+		return;
+	ledger_free(actuator->ledger);
+	free(actuator);
+}
+
+int actuator_new(const struct zf_path *sys, const struct zf_path *cgroups,
+		 struct actuator **ret_actuator, size_t *ret_restored)
+{
+	_cleanup_(actuator_freep) struct actuator *actuator = NULL;
+	int r;
+
+	actuator = calloc(1, sizeof(*actuator));
+	if (!actuator)
+		return -ENOMEM;
+	actuator->cgroups = cgroups;
+	r = ledger_open(sys, &actuator->ledger);
+	if (r < 0)
+		return r;
+	*ret_restored = actuator_restore(actuator);
+	*ret_actuator = zf_take_ptr(actuator);
+	return 0;
+}
+
+static int write_knob(const struct zf_path *cgroup, enum knob knob,
+		      uint64_t value)
+{
+	char text[DECISION_VALUE_LEN];
+
+	return zf_path_write(cgroup, knob_files[knob],
+			     decision_value(knob, value, text));
+}
+
+static bool is_not_ours(int error)
+{
+	return error == -EACCES || error == -EPERM || error == -EROFS;
+}
+
+/* Undo the note of a write that failed. */
+static void forget_failed(struct actuator *actuator, const struct node *node,
+			  enum knob knob, bool was_noted, uint64_t found)
+{
+	if (was_noted)
+		ledger_set(actuator->ledger, node->id, node->path, knob, found,
+			   found);
+	else
+		ledger_drop(actuator->ledger,
+			    ledger_find(actuator->ledger, node->id, knob));
+}
+
+int actuator_set(struct actuator *actuator, struct node *node, enum knob knob,
+		 uint64_t value)
+{
+	const struct zf_path *cgroup = zf_cgroup_path(node->cgroup);
+	struct entry *entry;
+	uint64_t found, now;
+	bool was_noted;
+	int r;
+
+	r = zf_path_read_u64(cgroup, knob_files[knob], &found);
+	if (r < 0)
+		return r;
+	if (found == value)
+		return 0;
+	was_noted = ledger_find(actuator->ledger, node->id, knob);
+	r = ledger_set(actuator->ledger, node->id, node->path, knob, found,
+		       value);
+	if (r < 0)
+		return r;
+	r = write_knob(cgroup, knob, value);
+	if (r < 0) {
+		forget_failed(actuator, node, knob, was_noted, found);
+		if (is_not_ours(r))
+			node->locked |= KNOB_BIT(knob);
+		return r;
+	}
+	/* What was rounded must not be taken for somebody else's doing. */
+	if (zf_path_read_u64(cgroup, knob_files[knob], &now) >= 0 &&
+	    now != value)
+		r = ledger_set(actuator->ledger, node->id, node->path, knob,
+			       found, now);
+	entry = ledger_find(actuator->ledger, node->id, knob);
+	if (entry->set == entry->found)
+		ledger_drop(actuator->ledger, entry);
+	return r;
+}
+
+static uint64_t value_now(const struct cgroup_sample *sample, enum knob knob)
+{
+	switch (knob) {
+	case KNOB_WRITEBACK:
+		return sample->of[FIELD_WRITEBACK];
+	case KNOB_ZSWAP_MAX:
+		return sample->of[FIELD_ZSWAP_MAX];
+	default:
+		return sample->of[FIELD_SWAPIN_MAX];
+	}
+}
+
+int actuator_check(struct actuator *actuator, const struct settings *settings,
+		   struct node *node, const struct cgroup_sample *sample,
+		   uint64_t now, struct drift *ret_drift)
+{
+	int r;
+
+	for (unsigned int knob = 0; knob < KNOB_RECLAIM; knob++) {
+		struct entry *entry = ledger_find(actuator->ledger, node->id,
+						  knob);
+		struct drift drift;
+
+		if (!entry || value_now(sample, knob) == entry->set)
+			continue;
+		drift = (struct drift){
+			.knob = knob, .set = entry->set,
+			.now = value_now(sample, knob),
+			.reapplied = settings->drift == DRIFT_REAPPLY,
+		};
+		if (!drift.reapplied) {
+			node->locked |= KNOB_BIT(knob);
+			ledger_drop(actuator->ledger, entry);
+			*ret_drift = drift;
+			return 1;
+		}
+		if (entry->reapplied_at &&
+		    now - entry->reapplied_at < settings->reapply_interval)
+			continue;
+		entry->reapplied_at = now;
+		r = write_knob(zf_cgroup_path(node->cgroup), knob, entry->set);
+		if (r < 0)
+			return r;
+		*ret_drift = drift;
+		return 1;
+	}
+	return 0;
+}
+
+/* The cgroup of an entry: -ENOENT also when the path has another one now. */
+static int open_entry(const struct actuator *actuator,
+		      const struct entry *entry, struct zf_cgroup **ret_cgroup)
+{
+	_cleanup_(zf_cgroup_freep) struct zf_cgroup *cgroup = NULL;
+	int r;
+
+	r = zf_cgroup_open(actuator->cgroups, entry->path, &cgroup);
+	if (r < 0)
+		return r;
+	if (zf_cgroup_id(cgroup) != entry->id)
+		return -ENOENT;
+	*ret_cgroup = zf_take_ptr(cgroup);
+	return 0;
+}
+
+void actuator_forget_gone(struct actuator *actuator)
+{
+	struct entry *entries;
+	size_t nr;
+
+	entries = ledger_entries(actuator->ledger, &nr);
+	for (size_t i = nr; i-- > 0; ) {
+		_cleanup_(zf_cgroup_freep) struct zf_cgroup *cgroup = NULL;
+
+		if (zf_cgroup_is_gone(open_entry(actuator, &entries[i],
+						 &cgroup)))
+			ledger_drop(actuator->ledger, &entries[i]);
+	}
+}
+
+/* Return: whether it was put back. */
+static bool restore_one(const struct actuator *actuator,
+			const struct entry *entry)
+{
+	_cleanup_(zf_cgroup_freep) struct zf_cgroup *cgroup = NULL;
+	uint64_t now;
+
+	if (open_entry(actuator, entry, &cgroup) < 0 ||
+	    zf_path_read_u64(zf_cgroup_path(cgroup), knob_files[entry->knob],
+			     &now) < 0 ||
+	    now != entry->set)
+		return false;
+	return write_knob(zf_cgroup_path(cgroup), entry->knob,
+			  entry->found) >= 0;
+}
+
+size_t actuator_restore(struct actuator *actuator)
+{
+	struct entry *entries;
+	size_t nr, restored = 0;
+
+	entries = ledger_entries(actuator->ledger, &nr);
+	for (size_t i = nr; i-- > 0; )
+		restored += restore_one(actuator, &entries[i]);
+	ledger_clear(actuator->ledger);
+	return restored;
+}
