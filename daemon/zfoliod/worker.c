@@ -99,12 +99,12 @@ static void *work(void *data)
 {
 	struct worker *worker = data;
 	struct request *request;
-	sigset_t signals;
+	sigset_t wake;
 	int r;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, WAKE_SIGNAL);
-	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+	sigemptyset(&wake);
+	sigaddset(&wake, WAKE_SIGNAL);
+	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
 
 	pthread_mutex_lock(&worker->lock);
 	while (!worker->stop) {
@@ -142,8 +142,8 @@ int worker_new(struct worker **ret_worker)
 {
 	/* Without SA_RESTART: the write is to end. */
 	const struct sigaction action = { .sa_handler = on_signal };
+	sigset_t all, before, wake;
 	struct worker *worker;
-	sigset_t signals;
 	int r;
 
 	worker = calloc(1, sizeof(*worker));
@@ -159,11 +159,15 @@ int worker_new(struct worker **ret_worker)
 	queue_init(&worker->done);
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_cond_init(&worker->changed, NULL);
-	sigemptyset(&signals);
-	sigaddset(&signals, WAKE_SIGNAL);
-	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	sigaction(WAKE_SIGNAL, &action, NULL);
+	/* Those of the process are for the caller's thread alone. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&worker->thread, NULL, work, worker);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sigemptyset(&wake);
+	sigaddset(&wake, WAKE_SIGNAL);
+	pthread_sigmask(SIG_BLOCK, &wake, NULL);
 	if (r) {
 		close(worker->fd);
 		free(worker);
