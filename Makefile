@@ -22,6 +22,10 @@ export KSRC SERIES KCONFIG
 
 B := build
 
+# Where `make install` puts things; DESTDIR stands before all of it.
+PREFIX ?= /usr/local
+DOCDIR = $(PREFIX)/share/doc/zfolio
+
 # make would otherwise keep a half-written target after an error.
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -38,7 +42,8 @@ help: ## print this list
 	@echo
 	@echo 'Variables: BASE=linux-7.3 (directory under kernel-patches/), KSRC=DIR|TARBALL'
 	@echo '(kernel source instead of the Debian package), SERIES=all|fixes, KCONFIG=FILE'
-	@echo '(for kernel-deb), ZFOLIO_JOBS=N, ZFOLIO_CACHE=DIR (default ~/.cache/zfolio).'
+	@echo '(for kernel-deb), PREFIX=DIR, DESTDIR=DIR (for install), ZFOLIO_JOBS=N,'
+	@echo 'ZFOLIO_CACHE=DIR (default ~/.cache/zfolio).'
 
 .PHONY: deps
 deps: ## install what is missing through apt (root, or sudo without a password)
@@ -74,6 +79,24 @@ demo: deps ## build both kernels, boot both, print the before/after table
 test: deps ## host unit tests, harness tests, guest tests on both kernels
 	@$(MAKE) --no-print-directory programs
 	@selftests/run
+
+.PHONY: install
+install: daemon ## install the daemon and its unit: PREFIX=/usr/local, DESTDIR=
+	install -D -m 755 $(B)/zfoliod $(DESTDIR)$(PREFIX)/sbin/zfoliod
+	install -D -m 644 daemon/README.md $(DESTDIR)$(DOCDIR)/README.md
+	install -D -m 644 daemon/systemd/zfolio.conf $(DESTDIR)$(DOCDIR)/zfolio.conf
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed -e 's|@SBINDIR@|$(PREFIX)/sbin|' -e 's|@DOCDIR@|$(DOCDIR)|' \
+		daemon/systemd/zfoliod.service.in \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service
+
+.PHONY: uninstall
+uninstall: ## remove what install has installed
+	rm -f $(DESTDIR)$(PREFIX)/sbin/zfoliod \
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service \
+		$(DESTDIR)$(DOCDIR)/README.md $(DESTDIR)$(DOCDIR)/zfolio.conf
+	-rmdir $(DESTDIR)$(DOCDIR)
 
 .PHONY: clean
 clean: ## remove build/ (kernels and downloads stay in the cache)
@@ -132,8 +155,9 @@ UPSTREAM := $(B)/upstream/base/test_zswap $(B)/upstream/patched/test_zswap
 # daemon/tests/flags.mk may set LDFLAGS_NAME, e.g. -Wl,--wrap=openat for NAME.c.
 -include daemon/tests/flags.mk
 
-.PHONY: programs tests bench guest upstream
-programs: tests bench guest upstream
+.PHONY: programs daemon tests bench guest upstream
+programs: daemon tests bench guest upstream
+daemon: $(B)/zfoliod
 tests: $(TESTS)
 bench: $(BENCH) $(BENCH_HOST) $(BENCH_PLUGIN)
 guest: $(GUEST)

@@ -289,6 +289,25 @@ static void test_one_file(void **state)
 	assert_string_equal(error, want);
 }
 
+/* The file that documents every default must not say anything else. */
+static void test_documented_defaults(void **state)
+{
+	_cleanup_(config_freep) struct config *config = NULL;
+	_cleanup_free_ char *error = NULL;
+	struct device_policy device;
+	struct policy policy;
+
+	(void)state;
+	if (config_load_file("daemon/systemd/zfolio.conf", &config, &error) < 0)
+		fail_msg("%s", error);
+	policy = config_policy(config, "a");
+	device = config_device(config, "sda");
+	assert_memory_equal(config_settings(config), &settings_default,
+			    sizeof(settings_default));
+	assert_memory_equal(&policy, &policy_default, sizeof(policy));
+	assert_memory_equal(&device, &device_policy_default, sizeof(device));
+}
+
 #define T(fn) cmocka_unit_test_setup(fn, clear)
 
 int main(void)
@@ -303,6 +322,7 @@ int main(void)
 		T(test_long_lines_and_names),
 		T(test_nul_byte),
 		T(test_one_file),
+		T(test_documented_defaults),
 	};
 
 	return cmocka_run_group_tests(tests, tree_setup, tree_teardown);

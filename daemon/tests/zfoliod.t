@@ -1,0 +1,238 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The daemon as a process, on a tree of plain files: options, exit statuses,
+# signals, what systemd is told, and that every knob is as before afterwards.
+# shellcheck disable=SC2154 # lib.sh sets tmp and status
+# shellcheck source=selftests/tests/lib.sh
+. selftests/tests/lib.sh
+
+zfoliod=build/zfoliod
+data=daemon/tests/data
+root=$tmp/root
+cg=$root/sys/fs/cgroup
+
+# file NAME TEXT: below the tree
+file() {
+	mkdir -p "$(dirname "$root/$1")"
+	printf '%s\n' "$2" >"$root/$1"
+}
+
+cgroup() {
+	dir=sys/fs/cgroup/$1
+	file "$dir/memory.stat" "zswap 10485760
+zswapped 41943040
+pswpin 0"
+	file "$dir/memory.current" 10485760
+	file "$dir/memory.swap.current" 83886080
+	file "$dir/memory.zswap.writeback" 1
+	file "$dir/memory.zswap.max" max
+	file "$dir/memory.zswap.swapin_max" max
+	file "$dir/memory.reclaim" ''
+	file "$dir/memory.pressure" 'some avg10=0.00 avg60=0.00 avg300=0.00 total=1'
+}
+
+# A machine with one swap device, a pool that is 70 % full, and two services.
+machine() {
+	rm -rf "$root"
+	mkdir -p "$root/run"
+	file proc/self/mounts 'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0'
+	file proc/meminfo 'MemTotal: 1048576 kB
+Zswap: 150000 kB'
+	file proc/swaps 'Filename Type Size Used Priority
+/dev/vda partition 4194300 1024 -2'
+	file sys/module/zswap/parameters/max_pool_percent 20
+	file sys/module/zswap/parameters/enabled Y
+	file sys/fs/cgroup/cgroup.controllers 'cpu memory'
+	file sys/fs/cgroup/cgroup.subtree_control 'cpu memory'
+	cgroup a.slice
+	cgroup a.slice/x.service
+	cgroup a.slice/y.service
+	file etc/zfolio.conf '[daemon]
+interval = 100ms
+rescan = 200ms
+[cgroup a.slice/x.service]
+writeback = off'
+}
+
+# start OPTION...: in the background, as pid
+start() {
+	"$zfoliod" --root "$root" "$@" >"$tmp/out" 2>"$tmp/err" &
+	pid=$!
+}
+
+# within_5s COMMAND...
+within_5s() {
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 \
+		21 22 23 24 25; do
+		"$@" && return
+		sleep 0.2
+	done
+	return 1
+}
+
+stop() {
+	kill -TERM "$pid"
+	wait "$pid" && status=0 || status=$?
+}
+
+is() {
+	[ "$(cat "$1")" = "$2" ]
+}
+
+# --- options and exit statuses ---
+
+run "$zfoliod" --help
+check "--help tells the exit statuses" out_has '^Exit status: 0'
+check "... and ends with 0" [ "$status" = 0 ]
+run "$zfoliod" --bogus
+check "an unknown option is wrong usage" [ "$status" = 2 ]
+run "$zfoliod" nonsense
+check "so is an argument" [ "$status" = 2 ]
+run "$zfoliod" --dry-run --check-config
+check "and options that exclude each other" [ "$status" = 2 ]
+
+machine
+run "$zfoliod" --root "$root" --check-config
+check "a good configuration" [ "$status" = 0 ]
+file etc/zfolio.conf.d/10.conf '[cgroup **]
+weight = many'
+run "$zfoliod" --root "$root" --check-config
+check "a bad one has a status of its own" [ "$status" = 3 ]
+check "... and is named by file, line, section and key" err_has \
+	'^zfoliod: /etc/zfolio.conf.d/10.conf:2: \[cgroup \*\*\] weight: "many": expected a number from 1 to 10000'
+run "$zfoliod" --root "$root"
+check "the daemon does not start with it" [ "$status" = 3 ]
+
+machine
+file proc/self/mounts 'cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0'
+run "$zfoliod" --root "$root"
+check "without cgroup v2 it ends with a status of its own" [ "$status" = 4 ]
+check "... and says what to do" err_has 'systemd.unified_cgroup_hierarchy=1'
+
+# --- a run ---
+
+machine
+start --verbose --record "$tmp/trace"
+check "a configured value is set" within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 0
+check "write-back is asked for" within_5s grep -q 'source=zswap' "$cg/a.slice/y.service/memory.reclaim"
+check "what was changed is noted" grep -q '"found":1,"set":0' "$root/run/zfolio/state"
+stop
+check "SIGTERM ends it with 0" [ "$status" = 0 ]
+check "the value is back" is "$cg/a.slice/x.service/memory.zswap.writeback" 1
+check "nothing is noted any more" [ ! -e "$root/run/zfolio/state" ]
+check "the reason is told" err_has 'y.service: memory.reclaim [0-9]+ source=zswap: pool at 71.52% of its limit, above 50.00%'
+
+run "$zfoliod" --root "$root" --simulate "$tmp/trace"
+check "what was recorded can be replayed" out_has 'x.service: memory.zswap.writeback 1 -> 0: configured'
+check "... with a summary" out_has '^[0-9]+ ticks, [0-9]+ decisions'
+
+# --- crash, restart ---
+
+machine
+start
+within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 0
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+check "SIGKILL leaves the value and the note" grep -q x.service "$root/run/zfolio/state"
+file etc/zfolio.conf ''
+start
+check "the next start puts it back" within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 1
+stop
+check "... and says so" err_has 'put back 1 values that an earlier run left behind'
+
+# --- drift ---
+
+machine
+start
+within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 0
+echo 1 >"$cg/a.slice/x.service/memory.zswap.writeback"
+check "somebody else's change is seen" within_5s err_has 'somebody else made it 1: left to them from now on'
+sleep 0.5
+stop
+check "... and respected" is "$cg/a.slice/x.service/memory.zswap.writeback" 1
+check "... and told once" [ "$(grep -c 'somebody else' "$tmp/err")" = 1 ]
+
+# --- reload ---
+
+machine
+start
+within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 0
+file etc/zfolio.conf '[cgroup'
+kill -HUP "$pid"
+check "a wrong configuration is not taken" within_5s err_has 'not reloaded, the old one stays'
+file etc/zfolio.conf '[daemon]
+interval = 100ms
+[cgroup a.slice/y.service]
+writeback = off'
+kill -HUP "$pid"
+check "a right one is" within_5s is "$cg/a.slice/y.service/memory.zswap.writeback" 0
+stop
+check "all values are back" is "$cg/a.slice/y.service/memory.zswap.writeback" 1
+
+# --- a dry run ---
+
+machine
+find "$root" -type f -exec cksum {} + | sort >"$tmp/before"
+start --dry-run
+check "a dry run tells what would be done" within_5s err_has 'would: a.slice/x.service: memory.zswap.writeback 1 -> 0'
+check "... write-back too" within_5s err_has 'would: a.slice/y.service: memory.reclaim'
+stop
+find "$root" -type f -exec cksum {} + | sort >"$tmp/after"
+check "... and writes nothing at all" cmp "$tmp/before" "$tmp/after"
+
+# --- cgroups come and go ---
+
+machine
+start
+within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 0
+rm -r "$cg/a.slice/x.service"
+cgroup a.slice/x.service
+check "a recreated cgroup is tuned again" within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 0
+rm -r "$cg/a.slice/x.service"
+sleep 0.5
+stop
+check "vanished ones are passed over in silence" fails err_has 'x.service.*(No such|failed)'
+check "... and the daemon ends well" [ "$status" = 0 ]
+
+# --- what systemd is told ---
+
+machine
+cat >"$tmp/listen.py" <<'END'
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+s.settimeout(20)
+print("listening", flush=True)
+while True:
+    text = s.recv(4096).decode()
+    print(text, flush=True)
+    if "STOPPING=1" in text:
+        break
+END
+python3 "$tmp/listen.py" "$tmp/notify" >"$tmp/told" 2>&1 &
+listener=$!
+within_5s grep -q listening "$tmp/told"
+NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=1000000 "$zfoliod" --root "$root" 2>"$tmp/err" &
+pid=$!
+check "READY within a second" within_5s grep -q '^READY=1' "$tmp/told"
+check "a status line" within_5s grep -q '^STATUS=2 cgroups with something in swap; pool 146M of 204M' "$tmp/told"
+check "the watchdog is fed" within_5s grep -q '^WATCHDOG=1' "$tmp/told"
+kill -HUP "$pid"
+check "RELOADING with the time" within_5s grep -q '^MONOTONIC_USEC=[0-9]' "$tmp/told"
+stop
+wait "$listener"
+check "STOPPING" grep -q '^STOPPING=1' "$tmp/told"
+
+# --- the example ---
+
+run "$zfoliod" --config "$data/example.conf" --simulate "$data/example.jsonl"
+check "the example trace gives the decisions that its text file has" cmp "$tmp/out" "$data/example.txt"
+run "$zfoliod" --config "$data/example.conf" --simulate "$tmp/absent"
+check "a trace that is not there is bad input" [ "$status" = 3 ]
+printf '{"zfolio_trace":1}\n{"elapsed":1,"page_size":4096,"devices":[],"cgroups":[{"id":1,"path":"a","pswpinn":3}]}\n' >"$tmp/bad"
+run "$zfoliod" --simulate "$tmp/bad" --root "$root"
+check "a misspelt key is named with its line" err_has "$tmp/bad: line 2: pswpinn: no key of a cgroup"
+check "... and is bad input" [ "$status" = 3 ]
+
+finish
