@@ -269,6 +269,30 @@ int zf_path_read_u64(const struct zf_path *path, const char *name,
 	return zf_parse_u64(text, ret_value);
 }
 
+int zf_path_hold(const struct zf_path *path, const char *name)
+{
+	return file_open(path, name, O_RDONLY);
+}
+
+int zf_held_read_u64(int fd, uint64_t *ret_value)
+{
+	/* Longer than any number of 64 bits with its newline. */
+	char text[32];
+	ssize_t n;
+
+	do {
+		n = pread(fd, text, sizeof(text), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (n == sizeof(text))
+		return -ERANGE;
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	text[n] = '\0';
+	return zf_parse_u64(text, ret_value);
+}
+
 int zf_path_read_active(const struct zf_path *path, const char *name,
 			char **ret_word)
 {

@@ -210,6 +210,29 @@ static void test_u64(void **state)
 	}
 }
 
+static void test_held_file(void **state)
+{
+	const struct tree *t = *state;
+	_cleanup_close_ int fd = -EBADF;
+	uint64_t value = 5;
+
+	tree_write(t, "held", "max\n");
+	fd = zf_path_hold(t->path, "held");
+	assert_true(fd >= 0);
+	assert_int_equal(zf_held_read_u64(fd, &value), 0);
+	assert_true(value == UINT64_MAX);
+	/* The same file with another number, then with none. */
+	tree_write(t, "held", "12\n");
+	assert_int_equal(zf_held_read_u64(fd, &value), 0);
+	assert_int_equal(value, 12);
+	tree_write(t, "held", "twelve\n");
+	assert_int_equal(zf_held_read_u64(fd, &value), -EINVAL);
+	tree_write(t, "held", "0000000000000000000000000000000000000001\n");
+	assert_int_equal(zf_held_read_u64(fd, &value), -ERANGE);
+	assert_int_equal(value, 12);
+	assert_int_equal(zf_path_hold(t->path, "absent"), -ENOENT);
+}
+
 static void test_size(void **state)
 {
 	uint64_t bytes = 5;
@@ -393,6 +416,7 @@ int main(void)
 		T(test_too_long_is_refused),
 		T(test_names),
 		T(test_u64),
+		T(test_held_file),
 		T(test_size),
 		T(test_keyed),
 		T(test_active),

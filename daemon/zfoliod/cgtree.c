@@ -34,6 +34,7 @@ static void node_free(struct node *node)
 	if (!node)
 		return;
 	zf_cgroup_free(node->cgroup);
+	zf_closep(&node->swap_fd);
 	free(node->path);
 	free(node);
 }
@@ -127,6 +128,7 @@ static int node_open(const struct zf_path *dir, const char *name,
 
 	if (!node)
 		return -ENOMEM;
+	node->swap_fd = -EBADF;
 	r = zf_cgroup_open(dir, name, &node->cgroup);
 	if (r < 0)
 		return r;

@@ -26,6 +26,7 @@ struct node {
 	struct node *parent;	/* NULL below the root; stands before it in the
 				 * order of nodes */
 	struct policy policy;
+	int swap_fd;		/* its memory.swap.current, held; or below 0 */
 	uint32_t has;		/* knob files, as KNOB_BIT() */
 	uint32_t locked;	/* knobs that were left to somebody else */
 	bool is_unit;

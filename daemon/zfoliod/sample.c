@@ -192,50 +192,66 @@ static bool has_fixed_values(const struct policy *policy)
 	       !amount_is_leave(policy->zswap_max);
 }
 
-/* 1 when the unit belongs into the tick, 0 when there is nothing to decide. */
-static int read_unit(struct sampler *sampler, struct node *node,
-		     uint64_t writeback, struct cgroup_sample *s)
+static int read_swap(struct node *node, uint64_t *ret)
+{
+	if (node->swap_fd < 0) {
+		node->swap_fd = zf_path_hold(zf_cgroup_path(node->cgroup),
+					     "memory.swap.current");
+		/* A kernel without swap. */
+		if (node->swap_fd == -ENOENT) {
+			*ret = 0;
+			return 0;
+		}
+		if (node->swap_fd < 0)
+			return node->swap_fd;
+	}
+	return zf_held_read_u64(node->swap_fd, ret);
+}
+
+/*
+ * 1 with a sample, 0 when there is nothing to decide on: an interior node, or
+ * a unit with nothing in swap.
+ */
+static int read_node(struct sampler *sampler, struct node *node,
+		     struct cgroup_sample *s)
 {
 	const struct zf_path *cgroup = zf_cgroup_path(node->cgroup);
+	uint64_t swap = 0, writeback;
 	int r;
+
+	if (node->is_unit) {
+		r = read_swap(node, &swap);
+		if (r < 0)
+			return r;
+		if (!swap && !has_fixed_values(&node->policy) &&
+		    node->reclaim == RECLAIM_NONE) {
+			/* Too old for a difference when it swaps again. */
+			node->seen = false;
+			return 0;
+		}
+	}
+	r = read_number(cgroup, knob_files[KNOB_WRITEBACK], 1, &writeback);
+	if (r < 0)
+		return r;
+	/* Parents are read first. */
+	node->writeback_here = writeback &&
+			       (!node->parent || node->parent->writeback_here);
+	if (!node->is_unit)
+		return 0;
 
 	*s = (struct cgroup_sample){
 		.id = node->id, .path = node->path, .policy = &node->policy,
 		.has = node->has & sampler->knobs, .locked = node->locked,
 		.reclaim = node->reclaim,
 	};
-	r = read_number(cgroup, "memory.swap.current", 0, &s->of[FIELD_SWAP]);
-	if (r < 0)
-		return r;
-	/* What it counted so far is too old when it swaps again. */
-	if (!s->of[FIELD_SWAP] && !has_fixed_values(&node->policy) &&
-	    node->reclaim == RECLAIM_NONE) {
-		node->seen = false;
-		return 0;
-	}
 	r = read_all(sampler, cgroup, s);
 	if (r < 0)
 		return r;
 	make_deltas(node, s);
+	s->of[FIELD_SWAP] = swap;
 	s->of[FIELD_WRITEBACK] = writeback;
 	s->of[FIELD_WRITEBACK_HERE] = node->writeback_here;
 	return 1;
-}
-
-static int read_node(struct sampler *sampler, struct node *node,
-		     struct cgroup_sample *s)
-{
-	uint64_t writeback;
-	int r;
-
-	r = read_number(zf_cgroup_path(node->cgroup),
-			knob_files[KNOB_WRITEBACK], 1, &writeback);
-	if (r < 0)
-		return r;
-	/* Parents are read first. */
-	node->writeback_here = writeback &&
-			       (!node->parent || node->parent->writeback_here);
-	return node->is_unit ? read_unit(sampler, node, writeback, s) : 0;
 }
 
 /* ---- the system ---- */
@@ -276,7 +292,7 @@ void sampler_look_around(struct sampler *sampler)
 {
 	const struct zf_path *sys = sampler->sys;
 	_cleanup_free_ char *meminfo = NULL, *global = NULL;
-	uint64_t percent, sizes = 0;
+	uint64_t percent, pmd_size, sizes = 0;
 
 	sampler->tick.pool_limit = 0;
 	if (zf_path_read(sys, "proc/meminfo", &meminfo, NULL) >= 0 &&
@@ -290,7 +306,12 @@ void sampler_look_around(struct sampler *sampler)
 	if (zf_path_read_active(sys, "sys/kernel/mm/transparent_hugepage/enabled",
 				&global) < 0)
 		global = NULL;
-	for (unsigned int order = 1; order <= ZF_MTHP_MAX_ORDER; order++) {
+	/* Folios of a whole PMD do not come back from swap in one piece. */
+	if (zf_path_read_u64(sys, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
+			     &pmd_size) < 0)
+		pmd_size = UINT64_MAX;
+	for (unsigned int order = 1; order <= ZF_MTHP_MAX_ORDER &&
+	     sampler->tick.page_size << order < pmd_size; order++) {
 		char file[ZF_MTHP_DIR_LEN + sizeof("/enabled")];
 		_cleanup_free_ char *word = NULL;
 

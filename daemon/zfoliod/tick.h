@@ -118,7 +118,7 @@ struct tick {
 	uint64_t pool;		/* compressed bytes in zswap */
 	uint64_t pool_limit;	/* what zswap may hold; 0: not known */
 	uint64_t rejected;	/* stores refused since the tick before */
-	uint64_t sizes;		/* folio sizes enabled for anonymous memory: bit
+	uint64_t sizes;		/* folio sizes that may come back from swap: bit
 				 * k for 2^k pages, bit 0 never set */
 	struct device_sample *devices;
 	size_t nr_devices;

@@ -110,6 +110,21 @@ int zf_path_read_u64(const struct zf_path *path, const char *name,
 		     uint64_t *ret_value);
 
 /**
+ * zf_path_hold() - open a file that is read again and again
+ * @path:	context
+ * @name:	file
+ *
+ * Return: a descriptor for zf_held_read_u64() and close(2), or a common error.
+ */
+int zf_path_hold(const struct zf_path *path, const char *name);
+
+/*
+ * zf_path_read_u64() of a file that is held: one system call. -ENODEV when the
+ * cgroup is gone, whatever stands under its name now.
+ */
+int zf_held_read_u64(int fd, uint64_t *ret_value);
+
+/**
  * zf_path_read_active() - read the chosen word of a file of words
  * @path:	context
  * @name:	file, as "always inherit [madvise] never"
