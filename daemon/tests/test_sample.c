@@ -334,6 +334,22 @@ static void test_a_thousand_cgroups(void **state)
 	assert_in_range(calls_open, 0, 1010);
 }
 
+static void test_nothing_in_swap_above_is_nothing_below(void **state)
+{
+	const struct tree *t = *state;
+
+	make_cgroup(t, "a");
+	make_cgroup(t, "a/b");
+	write_file(t, "a", "memory.swap.current", "0\n");
+	rescan();
+	look(0);
+	assert_int_equal(tick->nr_cgroups, 0);
+	write_file(t, "a", "memory.swap.current", "4096\n");
+	look(1);
+	assert_int_equal(tick->nr_cgroups, 1);
+	assert_true(tick->cgroups[0].fresh);
+}
+
 /* ---- a tick ---- */
 
 static void test_first_look_is_fresh_then_deltas(void **state)
@@ -604,6 +620,7 @@ int main(void)
 		T(test_out_of_descriptors_keeps_the_tree),
 		T(test_long_names),
 		T(test_a_thousand_cgroups),
+		T(test_nothing_in_swap_above_is_nothing_below),
 		T(test_first_look_is_fresh_then_deltas),
 		T(test_system_and_devices),
 		T(test_refused_stores_from_debugfs),

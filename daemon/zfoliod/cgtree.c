@@ -193,6 +193,8 @@ static int walk_entry(struct walk *walk, const struct zf_path *dir,
 		return r;
 	opened = NULL;
 	node->parent = parent;
+	/* Two links: no directory below, on cgroup2 and most others. */
+	node->has_children = st.st_nlink != 2;
 	return 0;
 }
 
@@ -203,14 +205,8 @@ static int walk_children(struct walk *walk, struct node *parent)
 					     walk->tree->root;
 	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *entry;
-	struct stat st;
 	int fd, r;
 
-	/* Two links: no directory below, on cgroup2 and most others. */
-	if (fstat(zf_path_fd(dir), &st) < 0)
-		return -errno;
-	if (st.st_nlink == 2)
-		return 0;
 	fd = openat(zf_path_fd(dir), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -246,7 +242,8 @@ static int walk_all(struct walk *walk)
 		struct node *node = walk->found.at[next];
 		size_t before = walk->found.nr;
 
-		if (!node->policy.subtree && !is_delegated(node)) {
+		if (node->has_children && !node->policy.subtree &&
+		    !is_delegated(node)) {
 			r = walk_children(walk, node);
 			if (r < 0 && !concerns_one(r))
 				return r;

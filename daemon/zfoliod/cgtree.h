@@ -30,6 +30,9 @@ struct node {
 	uint32_t has;		/* knob files, as KNOB_BIT() */
 	uint32_t locked;	/* knobs that were left to somebody else */
 	bool is_unit;
+	bool has_children;	/* directories, when it was last walked */
+	bool has_swap;		/* as it was last seen: something of it or below
+				 * it is in swap */
 	bool writeback_here;	/* as it was last seen, ancestors included */
 	bool seen;		/* last[] is valid */
 	enum reclaim_state reclaim;

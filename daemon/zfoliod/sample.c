@@ -192,8 +192,14 @@ static bool has_fixed_values(const struct policy *policy)
 	       !amount_is_leave(policy->zswap_max);
 }
 
+/* Bytes in swap, of the cgroup and all below it. */
 static int read_swap(struct node *node, uint64_t *ret)
 {
+	/* What the whole has nothing of, its parts need not be asked for. */
+	if (node->parent && !node->parent->has_swap) {
+		*ret = 0;
+		return 0;
+	}
 	if (node->swap_fd < 0) {
 		node->swap_fd = zf_path_hold(zf_cgroup_path(node->cgroup),
 					     "memory.swap.current");
@@ -219,10 +225,11 @@ static int read_node(struct sampler *sampler, struct node *node,
 	uint64_t swap = 0, writeback;
 	int r;
 
+	r = read_swap(node, &swap);
+	if (r < 0)
+		return r;
+	node->has_swap = swap;
 	if (node->is_unit) {
-		r = read_swap(node, &swap);
-		if (r < 0)
-			return r;
 		if (!swap && !has_fixed_values(&node->policy) &&
 		    node->reclaim == RECLAIM_NONE) {
 			/* Too old for a difference when it swaps again. */

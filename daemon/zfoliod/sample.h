@@ -9,8 +9,8 @@
  * left out of the tick, and one whose file can not be parsed as well: no
  * decision is better than one on half of the numbers.
  *
- * A cgroup with nothing in swap costs one system call a tick: the file that says
- * so is held open.
+ * A cgroup with nothing in swap costs one system call a tick, since the file that
+ * says so is held open, and none when its parent has nothing in swap either.
  */
 #ifndef ZFOLIOD_SAMPLE_H
 #define ZFOLIOD_SAMPLE_H
