@@ -233,6 +233,30 @@ $(B)/upstream/%/test_zswap: FORCE $(B)/kernel-paths
 		-I$$t $$(cat $(B)/kernel-paths) -o $@ \
 		$$t/cgroup/test_zswap.c $$(find $$t/cgroup -name cgroup_util.c)
 
+# --- Fuzzing -------------------------------------------------------------------
+
+# libFuzzer comes with clang, which nothing else here needs. What it finds worth
+# keeping goes to build/fuzz/NAME, beside the seeds in daemon/tests/fuzz/NAME/.
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 60
+FUZZ := $(patsubst daemon/tests/fuzz/fuzz_%.c,%,$(wildcard daemon/tests/fuzz/*.c))
+FUZZED_SRC := $(LIB_SRC) $(filter-out %/main.c,$(DAEMON_SRC))
+
+.PHONY: fuzz
+fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## fuzz what the daemon reads, FUZZ_SECONDS=60 each (needs clang)
+	@set -e; for name in $(FUZZ); do \
+		mkdir -p $(B)/fuzz/$$name; \
+		$(B)/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+			-artifact_prefix=$(B)/fuzz/$$name- \
+			$(B)/fuzz/$$name daemon/tests/fuzz/$$name; \
+	done
+
+$(B)/fuzz/fuzz_%: daemon/tests/fuzz/fuzz_%.c $(FUZZED_SRC) $(wildcard daemon/zfoliod/*.h include/zfolio/*.h)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -Iinclude -D_GNU_SOURCE= -std=gnu11 -O1 -g -w \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		-o $@ $< $(FUZZED_SRC) $(DAEMON_LIBS) -lpthread -lm
+
 .PHONY: FORCE
 FORCE:
 

@@ -350,6 +350,59 @@ static void test_nothing_in_swap_above_is_nothing_below(void **state)
 	assert_true(tick->cgroups[0].fresh);
 }
 
+static void test_one_that_begins_to_swap_is_seen(void **state)
+{
+	const struct tree *t = *state;
+
+	make_cgroup(t, "a");
+	write_file(t, "a", "memory.swap.current", "0\n");
+	rescan();
+	for (int i = 0; i < 5; i++) {
+		look(i);
+		assert_int_equal(tick->nr_cgroups, 0);
+	}
+	write_file(t, "a", "memory.swap.current", "4096\n");
+	look(1);
+	if (!tick->nr_cgroups)
+		look(1);
+	assert_int_equal(tick->nr_cgroups, 1);
+	assert_true(tick->cgroups[0].fresh);
+	look(1);
+	assert_int_equal(tick->nr_cgroups, 1);
+	assert_false(tick->cgroups[0].fresh);
+}
+
+static size_t nr_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t nr = 0;
+
+	while (readdir(dir))
+		nr++;
+	closedir(dir);
+	return nr;
+}
+
+static void test_no_descriptor_is_leaked(void **state)
+{
+	const struct tree *t = *state;
+	size_t before = 0;
+
+	for (int i = 0; i < 300; i++) {
+		make_cgroup(t, i % 2 ? "a" : "b");
+		remove_dir(t, i % 2 ? CG "/b" : CG "/a");
+		/* Gone between the walk and the look, each third time. */
+		rescan();
+		if (i % 3 == 0)
+			remove_dir(t, i % 2 ? CG "/a" : CG "/b");
+		look(1);
+		if (i == 10)
+			before = nr_descriptors();
+	}
+	rescan();
+	assert_in_range(nr_descriptors(), before - 4, before + 4);
+}
+
 /* ---- a tick ---- */
 
 static void test_first_look_is_fresh_then_deltas(void **state)
@@ -621,6 +674,8 @@ int main(void)
 		T(test_long_names),
 		T(test_a_thousand_cgroups),
 		T(test_nothing_in_swap_above_is_nothing_below),
+		T(test_one_that_begins_to_swap_is_seen),
+		T(test_no_descriptor_is_leaked),
 		T(test_first_look_is_fresh_then_deltas),
 		T(test_system_and_devices),
 		T(test_refused_stores_from_debugfs),

@@ -9,8 +9,9 @@
  * left out of the tick, and one whose file can not be parsed as well: no
  * decision is better than one on half of the numbers.
  *
- * A cgroup with nothing in swap costs one system call a tick, since the file that
- * says so is held open, and none when its parent has nothing in swap either.
+ * A cgroup with nothing in swap costs one system call each second tick, since the
+ * file that says so is held open, and none when its parent has nothing in swap
+ * either. So one that begins to swap is seen a tick later at most.
  */
 #ifndef ZFOLIOD_SAMPLE_H
 #define ZFOLIOD_SAMPLE_H

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "config.h"
+#include "decision.h"
 #include "trace.h"
 
 struct simulation;
