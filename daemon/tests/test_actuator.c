@@ -83,7 +83,8 @@ static void make_cgroup(const struct tree *t, const char *path)
 
 static void start_actuator(const struct tree *t)
 {
-	assert_int_equal(actuator_new(t->path, cgroups, &actuator, &restored),
+	assert_int_equal(actuator_new(t->path, cgroups, NULL, &actuator,
+				      &restored),
 			 0);
 }
 
@@ -294,8 +295,8 @@ static void test_state_of_another_shape(void **state)
 		struct actuator *none = NULL;
 
 		tree_write(t, STATE, texts[i]);
-		assert_int_equal(actuator_new(t->path, cgroups, &none,
-					      &restored), -EINVAL);
+		assert_int_equal(actuator_new(t->path, cgroups, NULL,
+					      &none, &restored), -EINVAL);
 	}
 }
 

@@ -5,8 +5,12 @@
 #include "actuator.h"
 #include "decision.h"
 
+/* So many ticks systemd has to write what it was told. */
+#define SETTLE_TICKS 3
+
 struct actuator {
 	const struct zf_path *cgroups;
+	struct properties *properties;
 	struct ledger *ledger;
 };
 
@@ -19,6 +23,7 @@ void actuator_free(struct actuator *actuator)
 }
 
 int actuator_new(const struct zf_path *sys, const struct zf_path *cgroups,
+		 struct properties *properties,
 		 struct actuator **ret_actuator, size_t *ret_restored)
 {
 	_cleanup_(actuator_freep) struct actuator *actuator = NULL;
@@ -28,6 +33,7 @@ int actuator_new(const struct zf_path *sys, const struct zf_path *cgroups,
 	if (!actuator)
 		return -ENOMEM;
 	actuator->cgroups = cgroups;
+	actuator->properties = properties;
 	r = ledger_open(sys, &actuator->ledger);
 	if (r < 0)
 		return r;
@@ -36,11 +42,15 @@ int actuator_new(const struct zf_path *sys, const struct zf_path *cgroups,
 	return 0;
 }
 
-static int write_knob(const struct zf_path *cgroup, enum knob knob,
+/* Return: 1 when systemd will write it soon, 0 when it is written. */
+static int write_knob(const struct actuator *actuator, const char *path,
+		      const struct zf_path *cgroup, enum knob knob,
 		      uint64_t value)
 {
 	char text[DECISION_VALUE_LEN];
 
+	if (properties_set(actuator->properties, path, knob, value))
+		return 1;
 	return zf_path_write(cgroup, knob_files[knob],
 			     decision_value(knob, value, text));
 }
@@ -81,7 +91,7 @@ int actuator_set(struct actuator *actuator, struct node *node, enum knob knob,
 		       value);
 	if (r < 0)
 		return r;
-	r = write_knob(cgroup, knob, value);
+	r = write_knob(actuator, node->path, cgroup, knob, value);
 	if (r < 0) {
 		forget_failed(actuator, node, knob, was_noted, found);
 		if (is_not_ours(r))
@@ -89,14 +99,15 @@ int actuator_set(struct actuator *actuator, struct node *node, enum knob knob,
 		return r;
 	}
 	/* What was rounded must not be taken for somebody else's doing. */
-	if (zf_path_read_u64(cgroup, knob_files[knob], &now) >= 0 &&
+	if (!r && zf_path_read_u64(cgroup, knob_files[knob], &now) >= 0 &&
 	    now != value)
 		r = ledger_set(actuator->ledger, node->id, node->path, knob,
 			       found, now);
 	entry = ledger_find(actuator->ledger, node->id, knob);
+	entry->unsettled = r > 0 ? SETTLE_TICKS : 0;
 	if (entry->set == entry->found)
 		ledger_drop(actuator->ledger, entry);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 static uint64_t value_now(const struct cgroup_sample *sample, enum knob knob)
@@ -122,8 +133,16 @@ int actuator_check(struct actuator *actuator, const struct settings *settings,
 						  knob);
 		struct drift drift;
 
-		if (!entry || value_now(sample, knob) == entry->set)
+		if (!entry)
 			continue;
+		if (value_now(sample, knob) == entry->set) {
+			entry->unsettled = 0;
+			continue;
+		}
+		if (entry->unsettled) {
+			entry->unsettled--;
+			continue;
+		}
 		drift = (struct drift){
 			.knob = knob, .set = entry->set,
 			.now = value_now(sample, knob),
@@ -139,7 +158,8 @@ int actuator_check(struct actuator *actuator, const struct settings *settings,
 		    now - entry->reapplied_at < settings->reapply_interval)
 			continue;
 		entry->reapplied_at = now;
-		r = write_knob(zf_cgroup_path(node->cgroup), knob, entry->set);
+		r = write_knob(actuator, node->path,
+			       zf_cgroup_path(node->cgroup), knob, entry->set);
 		if (r < 0)
 			return r;
 		*ret_drift = drift;
@@ -191,8 +211,8 @@ static bool restore_one(const struct actuator *actuator,
 			     &now) < 0 ||
 	    now != entry->set)
 		return false;
-	return write_knob(zf_cgroup_path(cgroup), entry->knob,
-			  entry->found) >= 0;
+	return write_knob(actuator, entry->path, zf_cgroup_path(cgroup),
+			  entry->knob, entry->found) >= 0;
 }
 
 size_t actuator_restore(struct actuator *actuator)

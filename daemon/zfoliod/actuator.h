@@ -12,6 +12,7 @@
 
 #include "cgtree.h"
 #include "ledger.h"
+#include "property.h"
 
 struct actuator;
 
@@ -19,12 +20,15 @@ struct actuator;
  * actuator_new() - start, and put back what an earlier run has left
  * @sys:	context of "/" or a captured tree; must outlive the actuator
  * @cgroups:	context of the cgroup hierarchy; likewise
+ * @properties:	for the knobs that systemd owns (property.h), or NULL to write
+ *		all files directly; likewise
  * @ret_actuator: to be given back with actuator_free()
  * @ret_restored: number of knobs put back
  *
  * Return: 0, -EINVAL for a state file of another shape, or an error of path.h.
  */
 int actuator_new(const struct zf_path *sys, const struct zf_path *cgroups,
+		 struct properties *properties,
 		 struct actuator **ret_actuator, size_t *ret_restored);
 
 void actuator_free(struct actuator *actuator);

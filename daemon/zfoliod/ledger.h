@@ -27,7 +27,9 @@ struct entry {
 	char *path;
 	enum knob knob;
 	uint64_t found, set;	/* UINT64_MAX: no limit */
-	uint64_t reapplied_at;	/* not in the file */
+	/* Not in the file: */
+	uint64_t reapplied_at;
+	unsigned int unsettled;	/* looks that may still see the old value */
 };
 
 struct ledger;

@@ -35,6 +35,7 @@ struct manager {
 	struct cgtree *tree;
 	struct sampler *sampler;
 	struct control *control;
+	struct properties *properties;	/* NULL but on the live system */
 	struct actuator *actuator;	/* NULL in a dry run */
 	struct worker *worker;		/* likewise */
 	struct features features;
@@ -69,6 +70,7 @@ static void manager_done(struct manager *m)
 		fclose(m->record);
 	worker_free(m->worker);
 	actuator_free(m->actuator);
+	properties_free(m->properties);
 	control_free(m->control);
 	sampler_free(m->sampler);
 	cgtree_free(m->tree);
@@ -413,8 +415,15 @@ static int start_modules(struct manager *m)
 		log_line(LOG_ERR, LOG_ID_OTHER, "%s", strerror(-r));
 		return r;
 	}
+	/* A captured tree has no systemd. */
+	if (!m->options->dry_run && !strcmp(m->options->root, "/")) {
+		r = properties_new(NULL, &m->properties);
+		if (r < 0)
+			return r;
+	}
 	if (!m->options->dry_run) {
-		r = actuator_new(m->sys, m->cgroups, &m->actuator, &restored);
+		r = actuator_new(m->sys, m->cgroups, m->properties,
+				 &m->actuator, &restored);
 		if (r < 0) {
 			log_line(LOG_ERR, LOG_ID_OTHER,
 				 "/" LEDGER_DIR "/" LEDGER_FILE ": %s",
