@@ -145,7 +145,7 @@ struct features features_probe(const struct zf_path *sys,
 	nodes = cgtree_nodes(tree, &nr);
 	for (size_t i = 0; i < nr; i++)
 		features.knobs |= nodes[i]->has;
-	r = may_write ? try_source(tree) : -EROFS;
+	r = may_write ? try_source(tree) : -ECANCELED;
 	if (r <= 0) {
 		features.reclaim_error = r;
 		features.knobs &= ~KNOB_BIT(KNOB_RECLAIM);
@@ -161,6 +161,8 @@ const char *features_format(const struct features *features,
 	if (!(features->knobs & KNOB_BIT(KNOB_RECLAIM)))
 		reclaim = features->reclaim_error == -EINVAL ?
 				  "not in this kernel" :
+			  features->reclaim_error == -ECANCELED ?
+				  "not tried" :
 			  features->reclaim_error ?
 				  strerror(-features->reclaim_error) :
 				  "no cgroup to try it on";

@@ -31,7 +31,7 @@ struct features {
 				 * KNOB_RECLAIM with source=zswap */
 	int reclaim_error;	/* why KNOB_RECLAIM is not there; 0: no cgroup
 				 * to try it on, -EINVAL: the kernel does not
-				 * know source=zswap */
+				 * know source=zswap, -ECANCELED: not tried */
 };
 
 /**

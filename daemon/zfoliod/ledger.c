@@ -14,7 +14,7 @@
 
 struct ledger {
 	struct zf_path *dir;
-	struct entry *entries;
+	struct entry *entries;		/* by id and knob */
 	size_t nr;
 };
 
@@ -35,14 +35,21 @@ struct entry *ledger_entries(struct ledger *ledger, size_t *ret_nr)
 	return ledger->entries;
 }
 
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (int)x->knob - (int)y->knob;
+}
+
 struct entry *ledger_find(struct ledger *ledger, uint64_t id, enum knob knob)
 {
-	for (size_t i = 0; i < ledger->nr; i++) {
-		if (ledger->entries[i].id == id &&
-		    ledger->entries[i].knob == knob)
-			return &ledger->entries[i];
-	}
-	return NULL;
+	const struct entry key = { .id = id, .knob = knob };
+
+	return ledger->nr ? bsearch(&key, ledger->entries, ledger->nr,
+				    sizeof(key), compare_entries) : NULL;
 }
 
 /* ---- the file ---- */
@@ -145,6 +152,7 @@ static int load(struct ledger *ledger)
 		if (r < 0)
 			return r;
 	}
+	qsort(ledger->entries, nr, sizeof(*ledger->entries), compare_entries);
 	return 0;
 }
 
@@ -240,11 +248,31 @@ static void remove_at(struct ledger *ledger, size_t index)
 	ledger->nr--;
 }
 
+static int insert(struct ledger *ledger, const struct entry *entry,
+		  size_t *ret_index)
+{
+	struct entry *larger;
+	size_t i = ledger->nr;
+
+	larger = realloc(ledger->entries, (ledger->nr + 1) * sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	ledger->entries = larger;
+	for (; i && compare_entries(&larger[i - 1], entry) > 0; i--)
+		larger[i] = larger[i - 1];
+	larger[i] = *entry;
+	ledger->nr++;
+	*ret_index = i;
+	return 0;
+}
+
 int ledger_set(struct ledger *ledger, uint64_t id, const char *path,
 	       enum knob knob, uint64_t found, uint64_t set)
 {
-	struct entry *entry = ledger_find(ledger, id, knob), *larger;
+	struct entry *entry = ledger_find(ledger, id, knob);
+	struct entry new = { .id = id, .knob = knob, .found = found, .set = set };
 	uint64_t before;
+	size_t index;
 	int r;
 
 	if (entry) {
@@ -255,20 +283,17 @@ int ledger_set(struct ledger *ledger, uint64_t id, const char *path,
 			entry->set = before;
 		return r;
 	}
-	larger = realloc(ledger->entries, (ledger->nr + 1) * sizeof(*larger));
-	if (!larger)
+	new.path = strdup(path);
+	if (!new.path)
 		return -ENOMEM;
-	ledger->entries = larger;
-	larger[ledger->nr] = (struct entry){
-		.id = id, .path = strdup(path), .knob = knob, .found = found,
-		.set = set,
-	};
-	if (!larger[ledger->nr].path)
-		return -ENOMEM;
-	ledger->nr++;
+	r = insert(ledger, &new, &index);
+	if (r < 0) {
+		free(new.path);
+		return r;
+	}
 	r = save(ledger);
 	if (r < 0)
-		remove_at(ledger, ledger->nr - 1);
+		remove_at(ledger, index);
 	return r;
 }
 

@@ -49,7 +49,7 @@ int ledger_open(const struct zf_path *sys, struct ledger **ret_ledger);
 void ledger_free(struct ledger *ledger);
 ZF_DEFINE_CLEANUP(struct ledger, ledger_free, ledger_free)
 
-/* The entries in the order in which they were made; belongs to @ledger. */
+/* The entries by id and knob; belongs to @ledger until the next change. */
 struct entry *ledger_entries(struct ledger *ledger, size_t *ret_nr);
 
 struct entry *ledger_find(struct ledger *ledger, uint64_t id, enum knob knob);
