@@ -426,6 +426,22 @@ static void test_budget_is_shared_by_weight(void **state)
 	assert_in_range((cost[0] + cost[1] + cost[2]) / MIB, 29000, 30500);
 }
 
+static void test_small_budgets_are_used_too(void **state)
+{
+	uint64_t cost = 0;
+
+	(void)state;
+	/* In a burst 1 MiB, while the smallest step would be 4 on disk. */
+	t.device.policy.write_rate.amount = MIB / 10;
+	t.policies[0].pool_target = (struct zf_amount){ .value = 0 };
+	for (int i = 0; i < 600; i++) {
+		tick();
+		cost += nr ? d->cost : 0;
+	}
+	/* 20 minutes of it. */
+	assert_in_range(cost / MIB, 110, 121);
+}
+
 /* ---- time and identity ---- */
 
 static void test_clock_jump_decides_nothing(void **state)
@@ -594,6 +610,7 @@ int main(void)
 		T(test_target_of_a_cgroup),
 		T(test_nothing_without_the_command_or_permission),
 		T(test_budget_is_shared_by_weight),
+		T(test_small_budgets_are_used_too),
 		T(test_clock_jump_decides_nothing),
 		T(test_jump_forgets_the_trend),
 		T(test_first_look_decides_nothing),

@@ -70,6 +70,11 @@ void budget_see_written(struct budget *budget, uint64_t bytes)
 	budget->daily.tokens -= zf_min(others, budget->daily.tokens);
 }
 
+uint64_t budget_capacity(const struct device_policy *policy, uint64_t burst)
+{
+	return zf_min(rate_capacity(policy, burst), daily_capacity(policy));
+}
+
 uint64_t budget_available(const struct budget *budget)
 {
 	return zf_min(budget->rate.tokens, budget->daily.tokens);

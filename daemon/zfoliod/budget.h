@@ -48,6 +48,9 @@ void budget_refill(struct budget *budget, const struct device_policy *policy,
  */
 void budget_see_written(struct budget *budget, uint64_t bytes);
 
+/* The most that may ever be taken at once. */
+uint64_t budget_capacity(const struct device_policy *policy, uint64_t burst);
+
 /* What may be taken now. */
 uint64_t budget_available(const struct budget *budget);
 

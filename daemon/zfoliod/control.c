@@ -154,6 +154,7 @@ static void choose_device(struct control *control, struct call *call)
 		return;
 	call->device = best;
 	call->budget = &control->devices[best - tick->devices].budget;
+	call->capacity = budget_capacity(&best->policy, call->settings->burst);
 }
 
 /* ---- main API ---- */

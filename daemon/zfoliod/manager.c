@@ -498,9 +498,8 @@ static void stop(struct manager *m)
 
 	if (!m->actuator)
 		return;
-	/* First, so that nothing is written after it was put back. */
-	worker_free(m->worker);
-	m->worker = NULL;
+	/* Values first: a write-back may take long to see that it is cancelled. */
+	worker_cancel(m->worker, 0);
 	restored = actuator_restore(m->actuator);
 	log_line(LOG_INFO, LOG_ID_RESTORED, "put back %zu values", restored);
 }
@@ -521,9 +520,6 @@ int manager_run(const struct manager_options *options)
 		return r;
 	sd_notify(0, "READY=1\nSTATUS=started");
 	r = sd_event_loop(m.event);
-	/* It goes before the worker that its sources watch. */
-	m.results = sd_event_source_unref(m.results);
-	m.pressure = sd_event_source_unref(m.pressure);
 	stop(&m);
 	return r;
 }

@@ -74,7 +74,7 @@ static uint64_t size_within(const struct tick *tick, uint64_t limit)
 	for (unsigned int order = 1; order <= TICK_MAX_ORDER; order++) {
 		if (!(tick->sizes & (1ULL << order)))
 			continue;
-		if (zf_mul_div(tick->page_size, 1ULL << order, 1) > limit)
+		if (tick->page_size << order > limit)
 			break;
 		best = tick->page_size << order;
 	}
@@ -85,7 +85,7 @@ static uint64_t size_within(const struct tick *tick, uint64_t limit)
 static uint64_t size_above(const struct tick *tick, uint64_t limit)
 {
 	for (unsigned int order = 1; order <= TICK_MAX_ORDER; order++) {
-		uint64_t size = zf_mul_div(tick->page_size, 1ULL << order, 1);
+		uint64_t size = tick->page_size << order;
 
 		if (!(tick->sizes & (1ULL << order)) || size <= limit)
 			continue;
@@ -257,7 +257,7 @@ static void adapt_step(struct unit *unit, const struct cgroup_sample *sample,
 	else if (sample->reclaim == RECLAIM_DONE)
 		unit->step += policy->step_min;
 	unit->step = zf_min(zf_max(unit->step, policy->step_min),
-			     policy->step_max);
+			    policy->step_max);
 }
 
 static bool is_blocked(const struct unit *unit,
@@ -279,19 +279,25 @@ static uint64_t target_excess(const struct call *call,
 	if (target.is_share && !call->tick->pool_limit)
 		return 0;
 	return zf_sub(sample->of[FIELD_ZSWAP],
-			   zf_amount_bytes(target, call->tick->pool_limit));
+		      zf_amount_bytes(target, call->tick->pool_limit));
 }
 
 bool rules_asks(const struct call *call, const struct unit *unit,
 		const struct cgroup_sample *sample, const struct signals *s)
 {
-	return call->device && !is_blocked(unit, sample, s) && sample->policy->proactive &&
+	return call->device && sample->policy->proactive &&
+	       !is_blocked(unit, sample, s) &&
 	       (sample->has & KNOB_BIT(KNOB_RECLAIM)) &&
 	       !(sample->locked & KNOB_BIT(KNOB_RECLAIM)) &&
 	       sample->of[FIELD_WRITEBACK_HERE] && sample->of[FIELD_ZSWAP] &&
 	       !unit->switched_off &&
 	       sample->reclaim != RECLAIM_RUNNING &&
 	       (call->pool_excess || target_excess(call, sample));
+}
+
+static uint64_t whole_pages(const struct call *call, uint64_t bytes)
+{
+	return bytes - bytes % call->tick->page_size;
 }
 
 /* @compressed bytes of the pool are so many on the device, in whole pages. */
@@ -303,7 +309,22 @@ static uint64_t cost_of(const struct call *call,
 				   sample->of[FIELD_ZSWAP]);
 
 	cost = zf_max(cost, compressed);
-	return zf_add(cost, page - 1) / page * page;
+	return whole_pages(call, zf_add(cost, page - 1));
+}
+
+/*
+ * The smallest step that is worth a request: smaller ones would be small writes,
+ * too. A budget that never holds as much for it gives what it holds.
+ */
+static uint64_t least_step(const struct call *call,
+			   const struct cgroup_sample *sample)
+{
+	uint64_t least = zf_min(sample->policy->step_min,
+				sample->of[FIELD_ZSWAP]);
+	uint64_t cost = cost_of(call, sample, least);
+	uint64_t capacity = whole_pages(call, call->capacity);
+
+	return cost <= capacity ? least : zf_mul_div(least, capacity, cost);
 }
 
 bool rules_writeback(struct call *call, struct unit *unit,
@@ -312,8 +333,8 @@ bool rules_writeback(struct call *call, struct unit *unit,
 	const struct policy *policy = sample->policy;
 	uint64_t pool = sample->of[FIELD_ZSWAP];
 	uint64_t excess = target_excess(call, sample);
-	uint64_t least = zf_min(policy->step_min, pool);
-	uint64_t available = budget_available(call->budget);
+	uint64_t least = least_step(call, sample);
+	uint64_t available = whole_pages(call, budget_available(call->budget));
 	uint64_t want, cost;
 	bool by_target = excess >= least && excess;
 
@@ -324,7 +345,6 @@ bool rules_writeback(struct call *call, struct unit *unit,
 		want = zf_mul_div(want, available, cost);
 		cost = cost_of(call, sample, want);
 	}
-	/* Smaller requests would be small writes, too. */
 	if (!want || want < least || cost > available)
 		return false;
 

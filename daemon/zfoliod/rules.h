@@ -50,6 +50,7 @@ struct call {
 	const struct tick *tick;
 	const struct device_sample *device;	/* where pages go now, or NULL */
 	struct budget *budget;			/* its budget */
+	uint64_t capacity;			/* the most that it ever holds */
 	uint64_t pool_excess;			/* bytes above pool_low */
 	uint64_t pool_level;			/* ppm of the limit */
 };

@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t nr, chosen;
 
 	if (!root) {
-		char dir[] = "/tmp/zfolio-fuzz-XXXXXX";
+		/* In memory: each run writes files. */
+		char dir[] = "/dev/shm/zfolio-fuzz-XXXXXX";
 
 		if (!mkdtemp(dir) || zf_path_open(dir, &root) < 0)
 			abort();
