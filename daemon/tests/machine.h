@@ -66,6 +66,7 @@ static inline void machine_system(const struct tree *t)
 	tree_write(t, "proc/meminfo",
 		   "MemTotal:        1048576 kB\nZswap:              2048 kB\n"
 		   "Zswapped:           8192 kB\n");
+	tree_write(t, "proc/uptime", "3600.42 7000.00\n");
 	tree_write(t, "proc/vmstat", "pswpin 1\npswpout 100\n");
 	tree_write(t, "proc/swaps",
 		   "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"

@@ -251,10 +251,13 @@ static void test_system_and_devices(void **state)
 	assert_int_equal(tick->devices[0].used, 1 << 20);
 	assert_int_equal(tick->devices[0].priority, -2);
 	assert_int_equal(tick->devices[0].written, 0);
+	assert_int_equal(tick->devices[0].written_before, 80 * 512);
+	assert_true(tick->devices[0].uptime == 3600 * ZF_USEC_PER_SEC);
 	tree_write(t, "sys/class/block/nvme0n1/nvme0n1p2/stat",
 		   "    1 0 8 0 10 0 90 0 0 0 0 0 0 0 0 0 0\n");
 	look(1);
 	assert_int_equal(tick->devices[0].written, 5120);
+	assert_int_equal(tick->devices[0].written_before, 0);
 
 	/* swapoff; then a file, of which only the system's count is known. */
 	tree_write(t, "proc/swaps", "Filename Type Size Used Priority\n");
@@ -266,6 +269,10 @@ static void test_system_and_devices(void **state)
 	look(1);
 	assert_int_equal(tick->nr_devices, 1);
 	assert_string_equal(tick->devices[0].name, "/swap\\040file");
+	assert_int_equal(tick->devices[0].written_before,
+			 103 * sysconf(_SC_PAGESIZE));
+	tree_write(t, "proc/vmstat", "pswpout 106\n");
+	look(1);
 	assert_int_equal(tick->devices[0].written,
 			 3 * sysconf(_SC_PAGESIZE));
 	/* zswap's module not loaded: the limit is not known. */

@@ -36,11 +36,15 @@ static void bucket_refill(struct bucket *bucket, uint64_t capacity,
 }
 
 void budget_start(struct budget *budget, const struct device_policy *policy,
-		  uint64_t burst)
+		  uint64_t burst, uint64_t written, uint64_t uptime)
 {
+	uint64_t capacity = daily_capacity(policy);
+	uint64_t refill = zf_mul_div(policy->write_daily.amount - capacity,
+				     uptime, policy->write_daily.usec);
+
 	*budget = (struct budget){
 		.rate.tokens = rate_capacity(policy, burst),
-		.daily.tokens = daily_capacity(policy),
+		.daily.tokens = zf_sub(capacity, zf_sub(written, refill)),
 	};
 }
 

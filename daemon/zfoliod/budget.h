@@ -34,9 +34,13 @@ struct budget {
 	uint64_t granted;	/* taken, and not yet seen among what was written */
 };
 
-/* Both buckets full. */
+/*
+ * Both buckets full, as when the system started, but for what has been written
+ * in its @uptime beyond that time's refill of write_daily: so that starting
+ * again and again gives no budget anew.
+ */
 void budget_start(struct budget *budget, const struct device_policy *policy,
-		  uint64_t burst);
+		  uint64_t burst, uint64_t written, uint64_t uptime);
 
 /* Time passes; also cuts the buckets down after the policy has changed. */
 void budget_refill(struct budget *budget, const struct device_policy *policy,

@@ -123,7 +123,8 @@ static struct device *merge_devices(const struct control *control,
 			old++;
 		if (old == control->nr_devices) {
 			budget_start(&devices[i].budget, &sample->policy,
-				     settings->burst);
+				     settings->burst, sample->written_before,
+				     sample->uptime);
 			continue;
 		}
 		devices[i].budget = control->devices[old].budget;

@@ -28,7 +28,7 @@ struct sampler {
 	uint32_t knobs;			/* that this kernel has */
 	uint64_t turn;			/* counts ticks */
 	struct swaps swaps;		/* as they were last read */
-	uint64_t rejected, pswpout;	/* likewise */
+	uint64_t rejected;		/* likewise */
 	bool seen;			/* the above are valid */
 };
 
@@ -362,6 +362,19 @@ static const struct swap *find_swap(const struct swaps *swaps,
 	return NULL;
 }
 
+/* Whole seconds of proc/uptime; 0 when it is not known. */
+static uint64_t read_uptime(const struct zf_path *sys)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t seconds;
+
+	if (zf_path_read(sys, "proc/uptime", &text, NULL) < 0 ||
+	    sscanf(text, "%" SCNu64, &seconds) != 1)
+		return 0;
+	return zf_mul_div(seconds, ZF_USEC_PER_SEC, 1);
+}
+
+/* @swapped_out: bytes by the whole system since it started. */
 static void read_devices(struct sampler *sampler, const struct config *config,
 			 uint64_t swapped_out)
 {
@@ -371,7 +384,7 @@ static void read_devices(struct sampler *sampler, const struct config *config,
 	if (swaps_read(sampler->sys, &swaps) < 0)
 		swaps.nr = 0;
 	for (size_t i = 0; i < swaps.nr; i++) {
-		const struct swap *swap = &swaps.at[i];
+		struct swap *swap = &swaps.at[i];
 		const struct swap *old = find_swap(&sampler->swaps, swap->name);
 		struct device_sample *device = &sampler->devices[i];
 
@@ -382,9 +395,14 @@ static void read_devices(struct sampler *sampler, const struct config *config,
 		};
 		strcpy(device->name, swap->name);
 		/* A file's share is not known: all of it may be. */
-		device->written = swap->has_written ?
-			(old ? zf_sub(swap->written, old->written) : 0) :
-			swapped_out;
+		if (!swap->has_written)
+			swap->written = swapped_out;
+		if (old) {
+			device->written = zf_sub(swap->written, old->written);
+		} else {
+			device->written_before = swap->written;
+			device->uptime = read_uptime(sampler->sys);
+		}
 	}
 	sampler->tick.nr_devices = swaps.nr;
 	sampler->swaps = swaps;
@@ -393,7 +411,7 @@ static void read_devices(struct sampler *sampler, const struct config *config,
 static void read_system(struct sampler *sampler, const struct config *config)
 {
 	_cleanup_free_ char *meminfo = NULL;
-	uint64_t rejected, pswpout, swapped_out = 0;
+	uint64_t rejected, pswpout;
 	struct tick *tick = &sampler->tick;
 
 	tick->pool = 0;
@@ -404,14 +422,11 @@ static void read_system(struct sampler *sampler, const struct config *config)
 			     &pswpout) < 0)
 		pswpout = 0;
 	tick->rejected = 0;
-	if (sampler->seen) {
+	if (sampler->seen)
 		tick->rejected = zf_sub(rejected, sampler->rejected);
-		swapped_out = zf_mul_div(zf_sub(pswpout, sampler->pswpout),
-					 tick->page_size, 1);
-	}
 	sampler->rejected = rejected;
-	sampler->pswpout = pswpout;
-	read_devices(sampler, config, swapped_out);
+	read_devices(sampler, config,
+		     zf_mul_div(pswpout, tick->page_size, 1));
 	sampler->seen = true;
 }
 

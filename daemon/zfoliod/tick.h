@@ -107,6 +107,8 @@ struct device_sample {
 	uint64_t size, used;		/* bytes */
 	int64_t priority;
 	uint64_t written;		/* bytes since the tick before */
+	uint64_t written_before;	/* bytes in all before it was first seen */
+	uint64_t uptime;		/* microseconds of the system until then */
 };
 
 /* The largest folio of any architecture is far below 2^20 pages. */

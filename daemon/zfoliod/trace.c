@@ -38,6 +38,8 @@ static const struct number device_numbers[] = {
 	{ "size", offsetof(struct device_sample, size) },
 	{ "used", offsetof(struct device_sample, used) },
 	{ "written", offsetof(struct device_sample, written) },
+	{ "written_before", offsetof(struct device_sample, written_before) },
+	{ "uptime", offsetof(struct device_sample, uptime) },
 };
 
 static uint64_t *number_at(void *object, const struct number *number)
