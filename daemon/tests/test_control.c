@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control.h and budget.h: each rule, tick by tick. */
+/* control.h: each rule, tick by tick. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "../zfoliod/budget.h"
 #include "../zfoliod/control.h"
 
 #include "ticks.h"
@@ -214,6 +213,21 @@ static void test_disk_refaults_switch_off(void **state)
 	assert_int_equal(d->threshold, 20000);
 	cgroup->of[FIELD_WRITEBACK] = cgroup->of[FIELD_WRITEBACK_HERE] = 0;
 	quiet_for(1000);
+}
+
+static void test_never_off_while_zswap_is_full(void **state)
+{
+	(void)state;
+	refault(&t.cgroups[0]);
+	t.tick.rejected = 1;
+	quiet_for(10);
+	t.tick.rejected = 0;
+	t.policies[0].proactive = false;
+	t.tick.pool = 95 * MIB;
+	quiet_for(10);
+	t.tick.pool = 60 * MIB;
+	assert_int_equal(ticks_until_decision(1), 1);
+	assert_int_equal(d->knob, KNOB_WRITEBACK);
 }
 
 static void switch_off(void)
@@ -528,85 +542,6 @@ static void test_without_pswpin_refaults_are_estimated(void **state)
 	assert_int_equal(d->knob, KNOB_WRITEBACK);
 }
 
-/* ---- budget ---- */
-
-static void test_budget_of_a_day(void **state)
-{
-	const struct device_policy policy = {
-		.write_rate = { .amount = 100 * MIB, .usec = SEC },
-		.write_daily = { .amount = 1000 * MIB,
-				 .usec = ZF_USEC_PER_DAY },
-	};
-	struct budget budget;
-	uint64_t taken = 0;
-
-	(void)state;
-	budget_start(&budget, &policy, 10 * SEC, 0, 0);
-	for (int i = 0; i < 24 * 60; i++) {
-		uint64_t bytes = budget_available(&budget);
-
-		budget_take(&budget, bytes);
-		taken += bytes;
-		budget_refill(&budget, &policy, 10 * SEC, ZF_USEC_PER_MIN);
-	}
-	assert_in_range(taken, 999 * MIB, 1000 * MIB);
-}
-
-static void test_budget_carries_fractions(void **state)
-{
-	const struct device_policy policy = {
-		.write_rate = { .amount = 7, .usec = ZF_USEC_PER_DAY },
-		.write_daily = { .amount = 1 << 30, .usec = ZF_USEC_PER_DAY },
-	};
-	struct budget budget;
-
-	(void)state;
-	budget_start(&budget, &policy, ZF_USEC_PER_DAY, 0, 0);
-	assert_int_equal(budget_available(&budget), 7);
-	budget_take(&budget, 7);
-	for (int i = 0; i < 86400; i++)
-		budget_refill(&budget, &policy, ZF_USEC_PER_DAY, SEC);
-	assert_int_equal(budget_available(&budget), 7);
-}
-
-static void test_budget_counts_what_others_write(void **state)
-{
-	struct device_policy policy = device_policy_default;
-	struct budget budget;
-	uint64_t before;
-
-	(void)state;
-	budget_start(&budget, &policy, 10 * SEC, 0, 0);
-	before = budget_available(&budget);
-	budget_take(&budget, 10 * MIB);
-	budget_see_written(&budget, 10 * MIB);
-	assert_true(budget_available(&budget) == before - 10 * MIB);
-	budget_see_written(&budget, 5 * MIB);
-	assert_true(budget_available(&budget) == before - 15 * MIB);
-	budget_see_written(&budget, UINT64_MAX);
-	assert_int_equal(budget_available(&budget), 0);
-}
-
-static void test_restarts_give_no_budget_anew(void **state)
-{
-	struct device_policy policy = device_policy_default;
-	uint64_t eighth = policy.write_daily.amount / 8;
-	struct budget budget;
-
-	(void)state;
-	policy.write_rate.amount = UINT64_C(1) << 40;
-	budget_start(&budget, &policy, SEC, eighth / 2, 0);
-	assert_true(budget_available(&budget) == eighth - eighth / 2);
-	budget_start(&budget, &policy, SEC, eighth, 0);
-	assert_int_equal(budget_available(&budget), 0);
-	/* An hour gives a 24th of the other seven eighths. */
-	budget_start(&budget, &policy, SEC, eighth, ZF_USEC_PER_HOUR);
-	assert_true(budget_available(&budget) ==
-		    (policy.write_daily.amount - eighth) / 24);
-	budget_start(&budget, &policy, SEC, eighth, ZF_USEC_PER_DAY);
-	assert_true(budget_available(&budget) == eighth);
-}
-
 #define T(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(void)
@@ -619,6 +554,7 @@ int main(void)
 		T(test_swapin_stays_in_its_bounds),
 		T(test_no_large_sizes_nothing_to_lower),
 		T(test_disk_refaults_switch_off),
+		T(test_never_off_while_zswap_is_full),
 		T(test_on_again_when_the_pool_is_near_its_limit),
 		T(test_on_again_when_stores_are_refused_after_a_dwell),
 		T(test_never_on_while_refaults_go_on),
@@ -638,10 +574,6 @@ int main(void)
 		T(test_vanished_cgroup_is_forgotten),
 		T(test_locked_knobs_are_left),
 		T(test_without_pswpin_refaults_are_estimated),
-		T(test_budget_of_a_day),
-		T(test_budget_carries_fractions),
-		T(test_budget_counts_what_others_write),
-		T(test_restarts_give_no_budget_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

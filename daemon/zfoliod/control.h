@@ -16,7 +16,8 @@
  *     out again.
  *  2. memory.zswap.writeback off. Pages come back from the device: disk
  *     refaults are above off_refaults (share of the cgroup's stock on disk) for
- *     off_ticks in a row.
+ *     off_ticks in a row. Not while stores are refused or the pool is above
+ *     pool_high: its pages would have nowhere to go.
  *  3. memory.zswap.writeback on, only where this law switched it off: refaults
  *     were below half of off_refaults for one dwell, and stores are refused or
  *     the pool is above pool_high. Never without a swap device that has room

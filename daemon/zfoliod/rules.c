@@ -127,6 +127,13 @@ static bool lower_swapin(const struct call *call, struct unit *unit,
 	return true;
 }
 
+/* Pages of a cgroup without write-back have nowhere to go then. */
+static bool is_full(const struct call *call)
+{
+	return call->tick->rejected ||
+	       call->pool_level >= call->settings->pool_high;
+}
+
 static bool switch_off(const struct call *call, struct unit *unit,
 		       const struct cgroup_sample *sample,
 		       const struct signals *s, struct decision *d)
@@ -135,7 +142,7 @@ static bool switch_off(const struct call *call, struct unit *unit,
 
 	if (policy->writeback != WRITEBACK_AUTO ||
 	    !sample->of[FIELD_WRITEBACK] ||
-	    unit->hot_ticks < policy->off_ticks ||
+	    unit->hot_ticks < policy->off_ticks || is_full(call) ||
 	    !may_change(call, unit, sample, KNOB_WRITEBACK))
 		return false;
 	unit->switched_off = true;
@@ -158,8 +165,7 @@ static bool switch_on(const struct call *call, struct unit *unit,
 	if (sample->of[FIELD_WRITEBACK])
 		unit->switched_off = false;
 	if (policy->writeback != WRITEBACK_AUTO || !unit->switched_off ||
-	    !call->device || unit->cool_for < policy->dwell ||
-	    (!refused && call->pool_level < call->settings->pool_high) ||
+	    !call->device || unit->cool_for < policy->dwell || !is_full(call) ||
 	    !may_change(call, unit, sample, KNOB_WRITEBACK))
 		return false;
 	unit->switched_off = false;

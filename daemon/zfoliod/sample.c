@@ -281,12 +281,17 @@ static int read_node(struct sampler *sampler, struct node *node,
 
 /* ---- the system ---- */
 
-/* Stores refused so far; the files need debugfs, and none is no error. */
+/*
+ * Stores refused so far, for lack of room or because the page does not become
+ * smaller: a cgroup without write-back keeps such pages in memory. The files
+ * need debugfs, and none is no error.
+ */
 static uint64_t read_rejected(const struct zf_path *sys)
 {
 	static const char *const files[] = {
 		"pool_limit_hit", "reject_reclaim_fail",
 		"reject_alloc_fail", "reject_kmemcache_fail",
+		"reject_compress_fail", "reject_compress_poor",
 	};
 	uint64_t sum = 0;
 
