@@ -21,11 +21,12 @@
 #include "worker.h"
 
 /*
- * A write-back is not worth it when tasks wait for memory 15 % of a second: a
- * bit above memory_pressure, which is looked at each tick anyway.
+ * A write-back is not worth it when tasks wait for memory 15 % of the time: a
+ * bit above memory_pressure, which is looked at each tick anyway. Windows of
+ * whole two seconds need no capability (Linux 6.5 and later).
  */
-#define PSI_STALL_USEC 150000
-#define PSI_WINDOW_USEC 1000000
+#define PSI_STALL_USEC 300000
+#define PSI_WINDOW_USEC 2000000
 
 struct manager {
 	const struct manager_options *options;
@@ -287,6 +288,9 @@ static int on_timer(sd_event_source *source, uint64_t due, void *data)
 	/* Ticks that were missed are not made up for. */
 	due = zf_max(due + interval, now + interval / 2);
 	r = sd_event_source_set_time(source, due);
+	/* Wake-ups may be put together with others, as far as that is no harm. */
+	if (r >= 0)
+		r = sd_event_source_set_time_accuracy(source, interval / 10);
 	if (r < 0)
 		return r;
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
