@@ -223,9 +223,9 @@ static void test_never_off_while_zswap_is_full(void **state)
 	quiet_for(10);
 	t.tick.rejected = 0;
 	t.policies[0].proactive = false;
-	t.tick.pool = 95 * MIB;
+	t.tick.pool = 75 * MIB;
 	quiet_for(10);
-	t.tick.pool = 60 * MIB;
+	t.tick.pool = 65 * MIB;
 	assert_int_equal(ticks_until_decision(1), 1);
 	assert_int_equal(d->knob, KNOB_WRITEBACK);
 }
@@ -260,13 +260,22 @@ static void test_on_again_when_stores_are_refused_after_a_dwell(void **state)
 	assert_int_equal(d->reason, REASON_STORES_REFUSED);
 }
 
-static void test_never_on_while_refaults_go_on(void **state)
+/* Where pages have nowhere to go, reading them back is the lesser evil. */
+static void test_on_again_even_while_refaults_go_on(void **state)
 {
 	(void)state;
 	switch_off();
 	refault(&t.cgroups[0]);
-	t.tick.rejected = 3;
 	quiet_for(1000);
+	t.tick.rejected = 3;
+	assert_int_equal(ticks_until_decision(1), 1);
+	assert_int_equal(d->value, 1);
+	t.cgroups[0].of[FIELD_WRITEBACK] = 1;
+	t.cgroups[0].of[FIELD_WRITEBACK_HERE] = 1;
+	quiet_for(1000);
+	t.tick.rejected = 0;
+	assert_int_equal(ticks_until_decision(1), 1);
+	assert_int_equal(d->value, 0);
 }
 
 static void test_never_on_without_a_device(void **state)
@@ -557,7 +566,7 @@ int main(void)
 		T(test_never_off_while_zswap_is_full),
 		T(test_on_again_when_the_pool_is_near_its_limit),
 		T(test_on_again_when_stores_are_refused_after_a_dwell),
-		T(test_never_on_while_refaults_go_on),
+		T(test_on_again_even_while_refaults_go_on),
 		T(test_never_on_without_a_device),
 		T(test_what_others_switched_off_stays_off),
 		T(test_fixed_values),

@@ -16,12 +16,11 @@
  *     out again.
  *  2. memory.zswap.writeback off. Pages come back from the device: disk
  *     refaults are above off_refaults (share of the cgroup's stock on disk) for
- *     off_ticks in a row. Not while stores are refused or the pool is above
- *     pool_high: its pages would have nowhere to go.
- *  3. memory.zswap.writeback on, only where this law switched it off: refaults
- *     were below half of off_refaults for one dwell, and stores are refused or
- *     the pool is above pool_high. Never without a swap device that has room
- *     and is not reserved.
+ *     off_ticks in a row. Not while stores are refused or the pool is above the
+ *     middle of pool_low and pool_high: its pages might have nowhere to go.
+ *  3. memory.zswap.writeback on, only where this law switched it off, when
+ *     stores are refused or the pool is above pool_high. Never without a swap
+ *     device that has room and is not reserved.
  *  4. values that the configuration fixes: writeback = on or off, zswap_max,
  *     and the upper bound swapin_max.
  *  5. memory.zswap.swapin_max one size higher, up to what was found: the flow

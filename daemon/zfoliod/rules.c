@@ -134,6 +134,16 @@ static bool is_full(const struct call *call)
 	       call->pool_level >= call->settings->pool_high;
 }
 
+/* Halfway there: the distance keeps rules 2 and 3 from answering each other. */
+static bool may_get_full(const struct call *call)
+{
+	uint64_t low = call->settings->pool_low;
+	uint64_t high = call->settings->pool_high;
+
+	return call->tick->rejected ||
+	       call->pool_level >= low + (high - low) / 2;
+}
+
 static bool switch_off(const struct call *call, struct unit *unit,
 		       const struct cgroup_sample *sample,
 		       const struct signals *s, struct decision *d)
@@ -142,11 +152,10 @@ static bool switch_off(const struct call *call, struct unit *unit,
 
 	if (policy->writeback != WRITEBACK_AUTO ||
 	    !sample->of[FIELD_WRITEBACK] ||
-	    unit->hot_ticks < policy->off_ticks || is_full(call) ||
+	    unit->hot_ticks < policy->off_ticks || may_get_full(call) ||
 	    !may_change(call, unit, sample, KNOB_WRITEBACK))
 		return false;
 	unit->switched_off = true;
-	unit->cool_for = 0;
 	*d = (struct decision){
 		.knob = KNOB_WRITEBACK, .old = 1, .value = 0,
 		.reason = REASON_DISK_REFAULTS, .signal = s->refault_pace,
@@ -165,7 +174,7 @@ static bool switch_on(const struct call *call, struct unit *unit,
 	if (sample->of[FIELD_WRITEBACK])
 		unit->switched_off = false;
 	if (policy->writeback != WRITEBACK_AUTO || !unit->switched_off ||
-	    !call->device || unit->cool_for < policy->dwell || !is_full(call) ||
+	    !call->device || !is_full(call) ||
 	    !may_change(call, unit, sample, KNOB_WRITEBACK))
 		return false;
 	unit->switched_off = false;
@@ -385,8 +394,6 @@ void rules_watch(const struct call *call, struct unit *unit,
 		zf_mul_div(unit->refault_pace, ZF_USEC_PER_MIN, window),
 		zf_mul_div(s->refault_pace, elapsed, window));
 	unit->hot_ticks = s->refault_pace > off ? unit->hot_ticks + 1 : 0;
-	unit->cool_for = s->refault_pace <= off / 2 ?
-			 zf_add(unit->cool_for, elapsed) : 0;
 
 	unit->thrash_ticks = s->flow_pace > thrash &&
 			     s->memory_pressure > policy->memory_pressure ?
@@ -401,7 +408,7 @@ void rules_watch(const struct call *call, struct unit *unit,
 void rules_forget_trend(struct unit *unit)
 {
 	unit->hot_ticks = unit->thrash_ticks = 0;
-	unit->cool_for = unit->calm_for = 0;
+	unit->calm_for = 0;
 }
 
 bool rules_knob(const struct call *call, struct unit *unit,

@@ -25,7 +25,6 @@ struct unit {
 	uint32_t changed;		/* KNOB_BIT(): changed_at is valid */
 	uint32_t hot_ticks;		/* disk refaults above off_refaults */
 	uint32_t thrash_ticks;
-	uint64_t cool_for;		/* refaults below half of off_refaults */
 	uint64_t calm_for;		/* flow and pressure below half */
 	uint64_t refault_pace;		/* average, ppm a minute */
 	uint64_t step;
