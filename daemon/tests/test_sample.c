@@ -157,6 +157,28 @@ static void test_one_that_begins_to_swap_is_seen(void **state)
 	assert_false(tick->cgroups[0].fresh);
 }
 
+static void test_touched_ones_stay_in_ticks(void **state)
+{
+	const struct tree *t = *state;
+	struct node *const *nodes;
+	size_t nr;
+
+	machine_cgroup(t, "a");
+	rescan();
+	nodes = cgtree_nodes(cgtree, &nr);
+	look(0);
+	assert_int_equal(tick->nr_cgroups, 1);
+	machine_write(t, "a", "memory.swap.current", "0\n");
+	look(1);
+	assert_int_equal(tick->nr_cgroups, 0);
+	nodes[0]->touched = true;
+	for (int i = 0; i < 4; i++) {
+		look(1);
+		assert_int_equal(tick->nr_cgroups, 1);
+	}
+	assert_false(tick->cgroups[0].fresh);
+}
+
 static size_t nr_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -428,6 +450,7 @@ int main(void)
 		T(test_a_thousand_cgroups),
 		T(test_nothing_in_swap_above_is_nothing_below),
 		T(test_one_that_begins_to_swap_is_seen),
+		T(test_touched_ones_stay_in_ticks),
 		T(test_no_descriptor_is_leaked),
 		T(test_first_look_is_fresh_then_deltas),
 		T(test_system_and_devices),

@@ -35,6 +35,8 @@ struct node {
 				 * it is in swap */
 	bool writeback_here;	/* as it was last seen, ancestors included */
 	bool seen;		/* last[] is valid */
+	bool touched;		/* a knob of it was decided on: it stays in
+				 * ticks, since the law forgets who is missing */
 	enum reclaim_state reclaim;
 	uint64_t last[NR_FIELDS];	/* counters as they were last read */
 };

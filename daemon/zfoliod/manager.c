@@ -165,6 +165,8 @@ static void carry_out(struct manager *m, const struct decision *d,
 	struct node *node = cgtree_find(m->tree, d->id);
 	int r = 0;
 
+	if (node && d->knob != KNOB_RECLAIM)
+		node->touched = true;
 	/* Locked since the sample was taken: somebody else changed it. */
 	if (!node || (node->locked & KNOB_BIT(d->knob)))
 		return;

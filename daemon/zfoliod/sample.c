@@ -190,13 +190,16 @@ static void make_deltas(struct node *node, struct cgroup_sample *s)
 	node->seen = true;
 }
 
-/* Whether the configuration wants something of it even while it is idle. */
-static bool has_fixed_values(const struct policy *policy)
+/* Whether there is something to decide even while nothing of it is in swap. */
+static bool is_wanted(const struct node *node)
 {
+	const struct policy *policy = &node->policy;
+
 	return policy->writeback == WRITEBACK_ON ||
 	       policy->writeback == WRITEBACK_OFF ||
 	       policy->swapin_max != UINT64_MAX ||
-	       !amount_is_leave(policy->zswap_max);
+	       !amount_is_leave(policy->zswap_max) || node->touched ||
+	       node->reclaim != RECLAIM_NONE;
 }
 
 /* Bytes in swap, of the cgroup and all below it. */
@@ -225,8 +228,7 @@ static int read_swap(struct node *node, uint64_t *ret)
 static bool is_idle(const struct sampler *sampler, const struct node *node)
 {
 	return node->is_unit && node->swap_fd >= 0 && !node->has_swap &&
-	       !has_fixed_values(&node->policy) &&
-	       node->reclaim == RECLAIM_NONE &&
+	       !is_wanted(node) &&
 	       (sampler->turn + node->id) % IDLE_TURNS;
 }
 
@@ -248,8 +250,7 @@ static int read_node(struct sampler *sampler, struct node *node,
 		return r;
 	node->has_swap = swap;
 	if (node->is_unit) {
-		if (!swap && !has_fixed_values(&node->policy) &&
-		    node->reclaim == RECLAIM_NONE) {
+		if (!swap && !is_wanted(node)) {
 			/* Too old for a difference when it swaps again. */
 			node->seen = false;
 			return 0;
