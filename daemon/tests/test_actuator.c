@@ -223,13 +223,26 @@ static void test_gone_cgroups_are_forgotten(void **state)
 	const struct tree *t = *state;
 
 	assert_int_equal(set(KNOB_WRITEBACK, 0), 0);
-	actuator_forget_gone(actuator);
+	actuator_tidy(actuator, cgtree);
 	tree_expect(t, CG "/a/memory.zswap.writeback", "0");
 	assert_true(zf_path_has(t->path, STATE));
 	remove_dir(t, CG "/a");
 	assert_int_equal(set(KNOB_ZSWAP_MAX, 0), -ENOENT);
-	actuator_forget_gone(actuator);
+	assert_int_equal(cgtree_rescan(cgtree), 0);
+	actuator_tidy(actuator, cgtree);
 	tree_expect(t, STATE, "{\"zfolio_state\":1,\"changed\":[]}");
+}
+
+static void test_no_unit_any_more_gets_its_value_back(void **state)
+{
+	const struct tree *t = *state;
+
+	assert_int_equal(set(KNOB_WRITEBACK, 0), 0);
+	make_cgroup(t, "a/inner");
+	assert_int_equal(cgtree_rescan(cgtree), 0);
+	actuator_tidy(actuator, cgtree);
+	tree_expect(t, CG "/a/memory.zswap.writeback", "1");
+	assert_int_equal(actuator_restore(actuator), 0);
 }
 
 static void test_rounded_values_are_no_drift(void **state)
@@ -494,6 +507,7 @@ int main(void)
 		T(test_restore_leaves_what_others_changed),
 		T(test_restore_knows_a_recreated_cgroup),
 		T(test_gone_cgroups_are_forgotten),
+		T(test_no_unit_any_more_gets_its_value_back),
 		T(test_rounded_values_are_no_drift),
 		T(test_full_run_changes_nothing),
 		T(test_read_only_files_are_locked),

@@ -120,6 +120,20 @@ static void test_units_are_the_ends_of_the_tree(void **state)
 			 KNOB_BIT(KNOB_WRITEBACK) | KNOB_BIT(KNOB_ZSWAP_MAX));
 }
 
+static void test_no_cgroup_at_all(void **state)
+{
+	const struct tree *t = *state;
+
+	rescan();
+	machine_cgroup(t, "a");
+	rescan();
+	assert_non_null(node_of("a"));
+	machine_remove(t, CG "/a");
+	rescan();
+	assert_null(node_of("a"));
+	rescan();
+}
+
 static void test_subtree_is_one_unit(void **state)
 {
 	const struct tree *t = *state;
@@ -190,6 +204,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(test_units_are_the_ends_of_the_tree),
+		T(test_no_cgroup_at_all),
 		T(test_subtree_is_one_unit),
 		T(test_nodes_come_stay_and_go),
 		T(test_out_of_descriptors_keeps_the_tree),

@@ -526,6 +526,26 @@ static void test_vanished_cgroup_is_forgotten(void **state)
 	quiet_for(1000);
 }
 
+static void test_forgetting_keeps_the_budget(void **state)
+{
+	uint64_t cost = 0;
+
+	(void)state;
+	t.policies[0].pool_target = (struct zf_amount){ .value = 0 };
+	t.cgroups[0].of[FIELD_ZSWAP] = 512 * MIB;
+	t.cgroups[0].of[FIELD_ZSWAPPED] = 2048 * MIB;
+	t.policies[0].step_min = t.policies[0].step_max = 64 * MIB;
+	t.device.policy.write_rate.amount = 1024 * MIB;
+	t.device.policy.write_daily.amount = 4096 * MIB;
+	for (int i = 0; i < 50; i++) {
+		control_forget_cgroups(control);
+		tick();
+		cost += nr ? d->cost : 0;
+	}
+	assert_int_equal(control_nr_cgroups(control), 1);
+	assert_in_range(cost / MIB, 256, 520);
+}
+
 static void test_locked_knobs_are_left(void **state)
 {
 	(void)state;
@@ -581,6 +601,7 @@ int main(void)
 		T(test_first_look_decides_nothing),
 		T(test_recreated_path_starts_afresh),
 		T(test_vanished_cgroup_is_forgotten),
+		T(test_forgetting_keeps_the_budget),
 		T(test_locked_knobs_are_left),
 		T(test_without_pswpin_refaults_are_estimated),
 	};

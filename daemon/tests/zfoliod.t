@@ -167,6 +167,7 @@ interval = 100ms
 writeback = off'
 kill -HUP "$pid"
 check "a right one is" within_5s is "$cg/a.slice/y.service/memory.zswap.writeback" 0
+check "what only the old one asked for is put back" is "$cg/a.slice/x.service/memory.zswap.writeback" 1
 stop
 check "all values are back" is "$cg/a.slice/y.service/memory.zswap.writeback" 1
 
@@ -219,7 +220,7 @@ within_5s grep -q listening "$tmp/told"
 NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=1000000 "$zfoliod" --root "$root" 2>"$tmp/err" &
 pid=$!
 check "READY within a second" within_5s grep -q '^READY=1' "$tmp/told"
-check "a status line" within_5s grep -q '^STATUS=2 cgroups with something in swap; pool 146M of 204M' "$tmp/told"
+check "a status line" within_5s grep -q '^STATUS=2 cgroups watched; pool 146M of 204M' "$tmp/told"
 check "the watchdog is fed" within_5s grep -q '^WATCHDOG=1' "$tmp/told"
 kill -HUP "$pid"
 check "RELOADING with the time" within_5s grep -q '^MONOTONIC_USEC=[0-9]' "$tmp/told"

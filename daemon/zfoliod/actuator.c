@@ -168,37 +168,6 @@ int actuator_check(struct actuator *actuator, const struct settings *settings,
 	return 0;
 }
 
-/* The cgroup of an entry: -ENOENT also when the path has another one now. */
-static int open_entry(const struct actuator *actuator,
-		      const struct entry *entry, struct zf_cgroup **ret_cgroup)
-{
-	_cleanup_(zf_cgroup_freep) struct zf_cgroup *cgroup = NULL;
-	int r;
-
-	r = zf_cgroup_open(actuator->cgroups, entry->path, &cgroup);
-	if (r < 0)
-		return r;
-	if (zf_cgroup_id(cgroup) != entry->id)
-		return -ENOENT;
-	*ret_cgroup = zf_take_ptr(cgroup);
-	return 0;
-}
-
-void actuator_forget_gone(struct actuator *actuator)
-{
-	struct entry *entries;
-	size_t nr;
-
-	entries = ledger_entries(actuator->ledger, &nr);
-	for (size_t i = nr; i-- > 0; ) {
-		_cleanup_(zf_cgroup_freep) struct zf_cgroup *cgroup = NULL;
-
-		if (zf_cgroup_is_gone(open_entry(actuator, &entries[i],
-						 &cgroup)))
-			ledger_drop(actuator->ledger, &entries[i]);
-	}
-}
-
 /* Return: whether it was put back. */
 static bool restore_one(const struct actuator *actuator,
 			const struct entry *entry)
@@ -206,13 +175,31 @@ static bool restore_one(const struct actuator *actuator,
 	_cleanup_(zf_cgroup_freep) struct zf_cgroup *cgroup = NULL;
 	uint64_t now;
 
-	if (open_entry(actuator, entry, &cgroup) < 0 ||
+	/* Another one of that path was never changed. */
+	if (zf_cgroup_open(actuator->cgroups, entry->path, &cgroup) < 0 ||
+	    zf_cgroup_id(cgroup) != entry->id ||
 	    zf_path_read_u64(zf_cgroup_path(cgroup), knob_files[entry->knob],
 			     &now) < 0 ||
 	    now != entry->set)
 		return false;
 	return write_knob(actuator, entry->path, zf_cgroup_path(cgroup),
 			  entry->knob, entry->found) >= 0;
+}
+
+void actuator_tidy(struct actuator *actuator, const struct cgtree *tree)
+{
+	struct entry *entries;
+	size_t nr;
+
+	entries = ledger_entries(actuator->ledger, &nr);
+	for (size_t i = nr; i-- > 0; ) {
+		const struct node *node = cgtree_find(tree, entries[i].id);
+
+		if (node && node->is_unit)
+			continue;
+		restore_one(actuator, &entries[i]);
+		ledger_drop(actuator->ledger, &entries[i]);
+	}
 }
 
 size_t actuator_restore(struct actuator *actuator)

@@ -71,8 +71,16 @@ int actuator_check(struct actuator *actuator, const struct settings *settings,
 		   struct node *node, const struct cgroup_sample *sample,
 		   uint64_t now, struct drift *ret_drift);
 
-/* Forget what was set on cgroups that are gone; to be called at each rescan. */
-void actuator_forget_gone(struct actuator *actuator);
+/**
+ * actuator_tidy() - look after what was set on cgroups that are no units now
+ * @actuator:	actuator
+ * @tree:	the cgroups, just rescanned
+ *
+ * Those that are gone are forgotten. Those that are there and no unit any more
+ * (cgroups were made in them, or a parent is taken as a whole) get back what was
+ * found: nobody would look after them.
+ */
+void actuator_tidy(struct actuator *actuator, const struct cgtree *tree);
 
 /**
  * actuator_restore() - put all knobs back that are still as they were set

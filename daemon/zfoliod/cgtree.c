@@ -282,7 +282,8 @@ int cgtree_rescan(struct cgtree *tree)
 		free(walk.found.at);
 		return r;
 	}
-	memcpy(by_id, walk.found.at, walk.found.nr * sizeof(*by_id));
+	for (size_t i = 0; i < walk.found.nr; i++)
+		by_id[i] = walk.found.at[i];
 	qsort(by_id, walk.found.nr, sizeof(*by_id), compare_ids);
 
 	/* Whoever is not found again goes; both are sorted by id. */

@@ -43,6 +43,11 @@ void control_free(struct control *control)
 	free(control);
 }
 
+void control_forget_cgroups(struct control *control)
+{
+	control->nr_units = 0;
+}
+
 size_t control_nr_cgroups(const struct control *control)
 {
 	return control->nr_units;

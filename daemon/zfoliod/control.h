@@ -72,6 +72,9 @@ int control_tick(struct control *control, const struct settings *settings,
 		 const struct tick *tick,
 		 const struct decision **ret_decisions, size_t *ret_nr);
 
+/* Forget all cgroups; what was taken from the budgets stays taken. */
+void control_forget_cgroups(struct control *control);
+
 /* How many cgroups it remembers. */
 size_t control_nr_cgroups(const struct control *control);
 

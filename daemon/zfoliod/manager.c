@@ -106,7 +106,7 @@ static void scan(struct manager *m)
 			 zf_path_prefix(m->cgroups), strerror(-r));
 	sampler_look_around(m->sampler);
 	if (m->actuator)
-		actuator_forget_gone(m->actuator);
+		actuator_tidy(m->actuator, m->tree);
 }
 
 /* ---- results of write-backs ---- */
@@ -222,7 +222,7 @@ static void tell_status(const struct manager *m, const struct tick *tick)
 {
 	char pool[ZF_BYTES_LEN], limit[ZF_BYTES_LEN], written[ZF_BYTES_LEN];
 
-	sd_notifyf(0, "STATUS=%zu cgroups with something in swap; pool %s of %s; %s sent to disk",
+	sd_notifyf(0, "STATUS=%zu cgroups watched; pool %s of %s; %s sent to disk",
 		   tick->nr_cgroups, zf_format_bytes(tick->pool, pool),
 		   zf_format_bytes(tick->pool_limit, limit),
 		   zf_format_bytes(m->written, written));
@@ -350,6 +350,28 @@ static int load_config(const struct manager *m, struct config **ret_config)
 	return r;
 }
 
+/*
+ * What the old configuration has led to is put back, so that nothing stays that
+ * the new one does not ask for; the law begins as after a start, but for what
+ * it has taken from the budgets.
+ */
+static void start_anew(struct manager *m, struct config *config)
+{
+	struct node *const *nodes;
+	size_t nr;
+
+	if (m->actuator)
+		actuator_restore(m->actuator);
+	nodes = cgtree_nodes(m->tree, &nr);
+	for (size_t i = 0; i < nr; i++)
+		nodes[i]->touched = false;
+	control_forget_cgroups(m->control);
+	cgtree_set_config(m->tree, config);
+	config_free(m->config);
+	m->config = config;
+	scan(m);
+}
+
 static int on_hangup(sd_event_source *source,
 		     const struct signalfd_siginfo *info, void *data)
 {
@@ -366,10 +388,7 @@ static int on_hangup(sd_event_source *source,
 		log_line(LOG_ERR, LOG_ID_CONFIG,
 			 "configuration not reloaded, the old one stays");
 	} else {
-		cgtree_set_config(m->tree, config);
-		config_free(m->config);
-		m->config = config;
-		scan(m);
+		start_anew(m, config);
 		log_line(LOG_INFO, LOG_ID_CONFIG, "configuration reloaded");
 	}
 	sd_notify(0, "READY=1");

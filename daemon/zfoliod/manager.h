@@ -4,11 +4,13 @@
  *
  * A timer makes ticks: results of write-backs are collected, the tree is
  * rescanned when it is time, everything is sampled, drift is looked for, the
- * tick is recorded, the law decides, decisions are carried out. SIGHUP reads the
- * configuration again and keeps the old one when the new one is wrong; SIGTERM
- * and SIGINT put back what was changed and end. A burst of memory pressure in
- * the whole system (PSI) cancels write-backs between ticks. systemd is told
- * READY, RELOADING, STOPPING and a STATUS line, and its watchdog is fed.
+ * tick is recorded, the law decides, decisions are carried out.
+ *
+ * SIGHUP reads the configuration again: a wrong one is not taken and the old
+ * one stays; with a right one what the old one has led to is put back first.
+ * SIGTERM and SIGINT put back what was changed and end. A burst of memory
+ * pressure in the whole system (PSI) cancels write-backs between ticks. systemd
+ * is told READY, RELOADING, STOPPING and a STATUS line, and its watchdog is fed.
  */
 #ifndef ZFOLIOD_MANAGER_H
 #define ZFOLIOD_MANAGER_H
