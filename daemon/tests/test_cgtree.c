@@ -120,6 +120,18 @@ static void test_units_are_the_ends_of_the_tree(void **state)
 			 KNOB_BIT(KNOB_WRITEBACK) | KNOB_BIT(KNOB_ZSWAP_MAX));
 }
 
+static void test_files_that_appear_late(void **state)
+{
+	const struct tree *t = *state;
+
+	machine_write(t, "a", "memory.stat", "zswap 0\n");
+	rescan();
+	assert_int_equal(node_of("a")->has, 0);
+	machine_write(t, "a", "memory.zswap.max", "max\n");
+	rescan();
+	assert_int_equal(node_of("a")->has, KNOB_BIT(KNOB_ZSWAP_MAX));
+}
+
 static void test_no_cgroup_at_all(void **state)
 {
 	const struct tree *t = *state;
@@ -204,6 +216,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(test_units_are_the_ends_of_the_tree),
+		T(test_files_that_appear_late),
 		T(test_no_cgroup_at_all),
 		T(test_subtree_is_one_unit),
 		T(test_nodes_come_stay_and_go),

@@ -119,6 +119,15 @@ static bool is_delegated(const struct node *node)
 	       *value == '1';
 }
 
+static void find_knobs(struct node *node)
+{
+	for (unsigned int knob = 0; knob < NR_KNOBS; knob++) {
+		if (zf_path_has(zf_cgroup_path(node->cgroup),
+				knob_files[knob]))
+			node->has |= KNOB_BIT(knob);
+	}
+}
+
 static int node_open(const struct zf_path *dir, const char *name,
 		     struct node *parent, const struct config *config,
 		     struct node **ret_node)
@@ -140,11 +149,7 @@ static int node_open(const struct zf_path *dir, const char *name,
 		return -ENOMEM;
 	}
 	node->id = zf_cgroup_id(node->cgroup);
-	for (unsigned int knob = 0; knob < NR_KNOBS; knob++) {
-		if (zf_path_has(zf_cgroup_path(node->cgroup),
-				knob_files[knob]))
-			node->has |= KNOB_BIT(knob);
-	}
+	find_knobs(node);
 	node->policy = config_policy(config, node->path);
 	*ret_node = zf_take_ptr(node);
 	return 0;
@@ -187,6 +192,9 @@ static int walk_entry(struct walk *walk, const struct zf_path *dir,
 		if (r < 0)
 			return r;
 		node = opened;
+	} else if (!node->settled) {
+		find_knobs(node);
+		node->settled = true;
 	}
 	r = nodes_add(&walk->found, node);
 	if (r < 0)

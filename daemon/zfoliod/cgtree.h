@@ -30,6 +30,8 @@ struct node {
 	uint32_t has;		/* knob files, as KNOB_BIT() */
 	uint32_t locked;	/* knobs that were left to somebody else */
 	bool is_unit;
+	bool settled;		/* its files were looked for twice: they may have
+				 * been about to appear */
 	bool has_children;	/* directories, when it was last walked */
 	bool has_swap;		/* as it was last seen: something of it or below
 				 * it is in swap */
