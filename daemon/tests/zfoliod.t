@@ -139,6 +139,7 @@ file etc/zfolio.conf ''
 start
 check "the next start puts it back" within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 1
 stop
+check "... and ends well even when it is stopped at once" [ "$status" = 0 ]
 check "... and says so" err_has 'put back 1 values that an earlier run left behind'
 
 # --- drift ---

@@ -483,14 +483,8 @@ static int start_record(struct manager *m)
 
 static int start_loop(struct manager *m)
 {
-	sigset_t signals;
 	int r;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
 	r = sd_event_new(&m->event);
 	if (r >= 0)
 		r = sd_event_set_watchdog(m->event, true);
@@ -534,8 +528,15 @@ int manager_run(const struct manager_options *options)
 	_cleanup_(manager_done) struct manager m = {
 		.options = options, .pressure_fd = -EBADF,
 	};
+	sigset_t signals;
 	int r;
 
+	/* From here on they wait for the loop: no half of a start is left. */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
 	r = start_modules(&m);
 	if (r >= 0)
 		r = start_record(&m);
