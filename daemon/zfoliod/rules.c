@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rules.h"
 
+/* So many intervals a knob may still show its old value. */
+#define SETTLE_INTERVALS 3
+
 /* ---- helpers ---- */
 
 /* A configured pace in the unit that signals have: ppm a minute. */
@@ -170,8 +173,13 @@ static bool switch_on(const struct call *call, struct unit *unit,
 	const struct policy *policy = sample->policy;
 	bool refused = call->tick->rejected;
 
-	/* Somebody switched it on again: it is not ours any more. */
-	if (sample->of[FIELD_WRITEBACK])
+	/*
+	 * Somebody switched it on again: it is not ours any more. But systemd
+	 * may need a moment to switch it off.
+	 */
+	if (sample->of[FIELD_WRITEBACK] &&
+	    call->now - unit->changed_at[KNOB_WRITEBACK] >
+	    SETTLE_INTERVALS * call->settings->interval)
 		unit->switched_off = false;
 	if (policy->writeback != WRITEBACK_AUTO || !unit->switched_off ||
 	    !call->device || !is_full(call) ||
