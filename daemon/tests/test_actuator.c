@@ -427,6 +427,36 @@ static void test_worker_is_cancelled(void **state)
 	assert_int_equal(result.error, -ECANCELED);
 }
 
+static void test_worker_cancels_one_of_many(void **state)
+{
+	_cleanup_(worker_freep) struct worker *worker = NULL;
+	const struct zf_path *cgroup = zf_cgroup_path(node()->cgroup);
+	struct worker_result result = { 0 };
+
+	(void)state;
+	special_text = "4096 source=zswap";
+	special_error = EINTR;
+	assert_int_equal(worker_new(&worker), 0);
+	assert_int_equal(worker_submit(worker, cgroup, 1, special_text), 0);
+	for (int id = 2; id < 5; id++)
+		assert_int_equal(worker_submit(worker, cgroup, id, "1"), 0);
+	usleep(20000);
+	worker_cancel_id(worker, 3);
+	assert_true(wait_for(worker, &result));
+	assert_true(result.id == 3 && result.error == -ECANCELED);
+	/* The first one holds the others up until it is cancelled. */
+	assert_false(worker_next(worker, &result));
+	for (int i = 0; i < 1000 && !worker_next(worker, &result); i++) {
+		worker_cancel_id(worker, 1);
+		usleep(10000);
+	}
+	assert_true(result.id == 1 && result.error == -ECANCELED);
+	assert_true(wait_for(worker, &result));
+	assert_true(result.id == 2 && !result.error);
+	assert_true(wait_for(worker, &result));
+	assert_true(result.id == 4 && !result.error);
+}
+
 static void test_worker_ends_while_a_write_blocks(void **state)
 {
 	struct worker *worker = NULL;
@@ -517,6 +547,7 @@ int main(void)
 		T(test_drift_is_reapplied_at_most_each_interval),
 		T(test_worker_writes_and_reports),
 		T(test_worker_is_cancelled),
+		T(test_worker_cancels_one_of_many),
 		T(test_worker_ends_while_a_write_blocks),
 		T(test_hierarchy),
 		T(test_source_is_probed_without_asking_for_bytes),

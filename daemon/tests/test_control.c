@@ -374,6 +374,23 @@ static void test_pressure_and_refaults_stop_it(void **state)
 	assert_in_range(ticks_until_decision(200), 5, 60);
 }
 
+static void test_a_running_one_is_cancelled_under_pressure(void **state)
+{
+	struct cgroup_sample *cgroup = &t.cgroups[0];
+	char text[DECISION_TEXT_LEN];
+
+	(void)state;
+	cgroup->reclaim = RECLAIM_RUNNING;
+	quiet_for(3);
+	cgroup->of[FIELD_MEMORY_STALL] = SEC;
+	tick();
+	assert_true(nr == 1 && d->knob == KNOB_RECLAIM && !d->value);
+	assert_string_equal(decision_format(d, text),
+			    "test.slice/a: write-back cancelled: waited 50.00% of the time for memory, above 10.00%");
+	cgroup->reclaim = RECLAIM_PARTIAL;
+	quiet_for(3);
+}
+
 static void test_target_of_a_cgroup(void **state)
 {
 	struct cgroup_sample *cgroup = &t.cgroups[0];
@@ -592,6 +609,7 @@ int main(void)
 		T(test_fixed_values),
 		T(test_pool_above_low_writes_back_in_growing_steps),
 		T(test_pressure_and_refaults_stop_it),
+		T(test_a_running_one_is_cancelled_under_pressure),
 		T(test_target_of_a_cgroup),
 		T(test_nothing_without_the_command_or_permission),
 		T(test_budget_is_shared_by_weight),

@@ -167,8 +167,9 @@ static void check_bounds(const struct ticks *t, const struct decision *d)
 	check(cgroup);
 	policy = cgroup->policy;
 	check(!cgroup->fresh);
-	check(cgroup->has & KNOB_BIT(d->knob));
-	check(!(cgroup->locked & KNOB_BIT(d->knob)));
+	check((d->knob == KNOB_RECLAIM && !d->value) ||
+	      ((cgroup->has & KNOB_BIT(d->knob)) &&
+	       !(cgroup->locked & KNOB_BIT(d->knob))));
 	switch (d->knob) {
 	case KNOB_WRITEBACK:
 		check(policy->writeback != WRITEBACK_LEAVE);
@@ -188,9 +189,13 @@ static void check_bounds(const struct ticks *t, const struct decision *d)
 		check(d->value == policy->zswap_max.value / 4096 * 4096);
 		break;
 	case KNOB_RECLAIM:
+		if (!d->value) {
+			check(cgroup->reclaim == RECLAIM_RUNNING && !d->cost);
+			break;
+		}
 		check(policy->proactive && cgroup->of[FIELD_WRITEBACK_HERE]);
 		check(cgroup->reclaim != RECLAIM_RUNNING);
-		check(d->value && d->value <= policy->step_max);
+		check(d->value <= policy->step_max);
 		check(d->value <= cgroup->of[FIELD_ZSWAP]);
 		check(d->cost >= d->value && d->cost % 4096 == 0);
 		check(t->tick.nr_devices && !t->device.policy.reserved);

@@ -207,7 +207,8 @@ static size_t decide_knobs(struct control *control, const struct call *call,
 			continue;
 		s = rules_signals(sample, call->tick);
 		rules_watch(call, unit, sample, &s);
-		if (rules_knob(call, unit, sample, &s, d)) {
+		if (rules_knob(call, unit, sample, &s, d) ||
+		    rules_cancel(unit, sample, &s, d)) {
 			name_decision(d, sample);
 			++*nr_decisions;
 			continue;

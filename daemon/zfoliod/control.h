@@ -30,7 +30,8 @@
  *     disk refaults (averaged over a minute) are below their limits, and the
  *     device has budget (budget.h). The step grows by step_min after each
  *     write-back that was done in full, up to step_max, and is halved on
- *     pressure, refaults and failures, down to step_min.
+ *     pressure, refaults and failures, down to step_min. One that is running
+ *     when pressure or refaults are above their limits is cancelled.
  *
  * 1 to 5 change one knob of one cgroup at most once a dwell; the first change
  * may come at once. Cgroups that ask for write-back are served by weight: the

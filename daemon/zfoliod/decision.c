@@ -13,6 +13,8 @@ const char *const reason_words[NR_REASONS] = {
 	[REASON_CALM]		= "calm",
 	[REASON_POOL_ABOVE_LOW]	= "pool-above-low",
 	[REASON_ABOVE_TARGET]	= "above-target",
+	[REASON_MEMORY_PRESSURE] = "memory-pressure",
+	[REASON_IO_PRESSURE]	= "io-pressure",
 };
 
 #define PERCENT "%" PRIu64 ".%02" PRIu64 "%%"
@@ -71,6 +73,14 @@ const char *decision_format_reason(const struct decision *d,
 			 zf_format_bytes(d->signal, signal),
 			 zf_format_bytes(d->threshold, threshold));
 		break;
+	case REASON_MEMORY_PRESSURE:
+	case REASON_IO_PRESSURE:
+		snprintf(text, REASON_TEXT_LEN,
+			 "waited " PERCENT " of the time for %s, above " PERCENT,
+			 PERCENT_ARGS(d->signal),
+			 d->reason == REASON_IO_PRESSURE ? "disks" : "memory",
+			 PERCENT_ARGS(d->threshold));
+		break;
 	case REASON_CONFIGURED:
 	case NR_REASONS:
 		snprintf(text, REASON_TEXT_LEN, "configured");
@@ -89,7 +99,11 @@ const char *decision_format(const struct decision *d,
 
 	decision_value(d->knob, d->value, value);
 	decision_format_reason(d, reason);
-	if (d->knob == KNOB_RECLAIM)
+	if (d->knob == KNOB_RECLAIM && !d->value)
+		snprintf(text, DECISION_TEXT_LEN,
+			 "%.*s: write-back cancelled: %s", path_max, d->path,
+			 reason);
+	else if (d->knob == KNOB_RECLAIM)
 		snprintf(text, DECISION_TEXT_LEN, "%.*s: %s %s: %s", path_max,
 			 d->path, knob_files[d->knob], value, reason);
 	else

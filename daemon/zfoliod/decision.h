@@ -16,6 +16,8 @@ enum reason {
 	REASON_CALM,			/* microseconds */
 	REASON_POOL_ABOVE_LOW,		/* ppm of the pool's limit */
 	REASON_ABOVE_TARGET,		/* compressed bytes of the cgroup */
+	REASON_MEMORY_PRESSURE,		/* ppm of the time */
+	REASON_IO_PRESSURE,		/* likewise */
 	NR_REASONS
 };
 
@@ -23,7 +25,8 @@ struct decision {
 	uint64_t id;
 	const char *path;	/* belongs to the tick */
 	enum knob knob;
-	uint64_t old, value;	/* for KNOB_RECLAIM @value compressed bytes */
+	uint64_t old, value;	/* for KNOB_RECLAIM @value compressed bytes, or
+				 * 0 to cancel what is running */
 	uint64_t cost;		/* of KNOB_RECLAIM: bytes on the device */
 	enum reason reason;
 	uint64_t signal;	/* in the unit of the reason */

@@ -150,6 +150,10 @@ static int reclaim(struct manager *m, struct node *node,
 	char text[DECISION_VALUE_LEN];
 	int r;
 
+	if (!d->value) {
+		worker_cancel_id(m->worker, node->id);
+		return 0;
+	}
 	r = worker_submit(m->worker, zf_cgroup_path(node->cgroup), node->id,
 			  decision_value(KNOB_RECLAIM, d->value, text));
 	if (r < 0)

@@ -283,15 +283,42 @@ static void adapt_step(struct unit *unit, const struct cgroup_sample *sample,
 			    policy->step_max);
 }
 
+/* Whether there may be no write-back now; why is left in *d, unless NULL. */
 static bool is_blocked(const struct unit *unit,
 		       const struct cgroup_sample *sample,
-		       const struct signals *s)
+		       const struct signals *s, struct decision *d)
 {
 	const struct policy *policy = sample->policy;
+	const struct {
+		enum reason reason;
+		uint64_t signal, threshold;
+	} limits[] = {
+		{ REASON_MEMORY_PRESSURE, s->memory_pressure,
+		  policy->memory_pressure },
+		{ REASON_IO_PRESSURE, s->io_pressure, policy->io_pressure },
+		{ REASON_DISK_REFAULTS, unit->refault_pace,
+		  pace_limit(policy->refault_limit) },
+	};
 
-	return s->memory_pressure > policy->memory_pressure ||
-	       s->io_pressure > policy->io_pressure ||
-	       unit->refault_pace > pace_limit(policy->refault_limit);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (limits[i].signal <= limits[i].threshold)
+			continue;
+		if (d) {
+			d->reason = limits[i].reason;
+			d->signal = limits[i].signal;
+			d->threshold = limits[i].threshold;
+		}
+		return true;
+	}
+	return false;
+}
+
+bool rules_cancel(const struct unit *unit, const struct cgroup_sample *sample,
+		  const struct signals *s, struct decision *d)
+{
+	*d = (struct decision){ .knob = KNOB_RECLAIM };
+	return sample->reclaim == RECLAIM_RUNNING &&
+	       is_blocked(unit, sample, s, d);
 }
 
 static uint64_t target_excess(const struct call *call,
@@ -309,7 +336,7 @@ bool rules_asks(const struct call *call, const struct unit *unit,
 		const struct cgroup_sample *sample, const struct signals *s)
 {
 	return call->device && sample->policy->proactive &&
-	       !is_blocked(unit, sample, s) &&
+	       !is_blocked(unit, sample, s, NULL) &&
 	       (sample->has & KNOB_BIT(KNOB_RECLAIM)) &&
 	       !(sample->locked & KNOB_BIT(KNOB_RECLAIM)) &&
 	       sample->of[FIELD_WRITEBACK_HERE] && sample->of[FIELD_ZSWAP] &&
@@ -410,7 +437,7 @@ void rules_watch(const struct call *call, struct unit *unit,
 			 s->memory_pressure <= policy->memory_pressure / 2 ?
 			 zf_add(unit->calm_for, elapsed) : 0;
 
-	adapt_step(unit, sample, is_blocked(unit, sample, s));
+	adapt_step(unit, sample, is_blocked(unit, sample, s, NULL));
 }
 
 void rules_forget_trend(struct unit *unit)

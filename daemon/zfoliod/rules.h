@@ -74,6 +74,10 @@ bool rules_knob(const struct call *call, struct unit *unit,
 bool rules_asks(const struct call *call, const struct unit *unit,
 		const struct cgroup_sample *sample, const struct signals *s);
 
+/* Whether a write-back that is running is to end: true with that in *d. */
+bool rules_cancel(const struct unit *unit, const struct cgroup_sample *sample,
+		  const struct signals *s, struct decision *d);
+
 /*
  * Rule 6: as rules_knob(), for those that ask, in the order in which they are
  * to be served; takes from the budget and from the pool's excess.

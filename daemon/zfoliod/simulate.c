@@ -157,7 +157,7 @@ int simulation_step(struct simulation *simulation, struct tick *tick,
 		override = find_override(simulation->overrides,
 					 simulation->nr_overrides, d->id);
 		if (d->knob == KNOB_RECLAIM) {
-			override->asked = true;
+			override->asked = d->value;
 			continue;
 		}
 		override->set |= KNOB_BIT(d->knob);

@@ -32,6 +32,7 @@ struct worker {
 	pthread_cond_t changed;
 	struct queue waiting, done;
 	bool busy, cancelled, stop;
+	uint64_t busy_id;
 	uint64_t since;		/* the busy one began, microseconds */
 };
 
@@ -114,6 +115,7 @@ static void *work(void *data)
 			continue;
 		}
 		worker->busy = true;
+		worker->busy_id = request->result.id;
 		worker->cancelled = false;
 		worker->since = now_usec();
 		pthread_mutex_unlock(&worker->lock);
@@ -213,6 +215,26 @@ void worker_cancel(struct worker *worker, uint64_t usec)
 	while ((worker->cancelled || !usec) &&
 	       (request = queue_take(&worker->waiting)))
 		finish(worker, request, -ECANCELED);
+	pthread_mutex_unlock(&worker->lock);
+}
+
+void worker_cancel_id(struct worker *worker, uint64_t id)
+{
+	struct request *request;
+	struct queue others;
+
+	queue_init(&others);
+	pthread_mutex_lock(&worker->lock);
+	if (worker->busy && worker->busy_id == id)
+		pthread_kill(worker->thread, WAKE_SIGNAL);
+	while ((request = queue_take(&worker->waiting))) {
+		if (request->result.id == id)
+			finish(worker, request, -ECANCELED);
+		else
+			queue_add(&others, request);
+	}
+	while ((request = queue_take(&others)))
+		queue_add(&worker->waiting, request);
 	pthread_mutex_unlock(&worker->lock);
 }
 

@@ -46,6 +46,9 @@ int worker_submit(struct worker *worker, const struct zf_path *cgroup,
  */
 void worker_cancel(struct worker *worker, uint64_t usec);
 
+/* Likewise what was submitted for @id, waiting or at work. */
+void worker_cancel_id(struct worker *worker, uint64_t id);
+
 /*
  * Becomes readable when there is a result, and stays so until worker_next() has
  * found none: take results until then.
