@@ -149,6 +149,23 @@ static void test_most_specific_wins_key_by_key(void **state)
 	assert_true(config_policy(config, "").weight == 5);
 }
 
+static void test_devices(void **state)
+{
+	const struct tree *t = *state;
+	_cleanup_(config_freep) struct config *config = NULL;
+
+	tree_write(t, MAIN,
+		   "[device **]\nreserved = yes\n"
+		   "[device nvme*]\nreserved = no\n"
+		   "[device var/swap*]\nwrite_rate = 1M/s\n");
+	config = load(t);
+	assert_true(config_device(config, "sda2").reserved);
+	assert_false(config_device(config, "nvme0n1p2").reserved);
+	assert_true(config_device(config, "/var/swapfile").reserved);
+	assert_true(config_device(config, "/var/swapfile").write_rate.amount ==
+		    1 << 20);
+}
+
 static void test_order_of_files(void **state)
 {
 	const struct tree *t = *state;
@@ -316,6 +333,7 @@ int main(void)
 		T(test_defaults_without_files),
 		T(test_every_key),
 		T(test_most_specific_wins_key_by_key),
+		T(test_devices),
 		T(test_order_of_files),
 		T(test_links_to_null_mask),
 		T(test_errors_name_the_place),

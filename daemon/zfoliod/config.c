@@ -79,7 +79,8 @@ struct device_policy config_device(const struct config *config,
 {
 	struct device_policy device = device_policy_default;
 
-	apply_matching(config, KIND_DEVICE, name, &device);
+	/* A file's whole name, written as paths are in patterns. */
+	apply_matching(config, KIND_DEVICE, name + (*name == '/'), &device);
 	return device;
 }
 

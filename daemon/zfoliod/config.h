@@ -63,7 +63,10 @@ const struct settings *config_settings(const struct config *config);
 /* What applies to a cgroup, by its path without slashes at the ends. */
 struct policy config_policy(const struct config *config, const char *cgroup);
 
-/* What applies to a swap device, by its name. */
+/*
+ * What applies to a swap device, by its name in swaps.h. Patterns name a file
+ * without its first slash: [device var/swap], or [device GLOB] over its levels.
+ */
 struct device_policy config_device(const struct config *config,
 				   const char *name);
 
