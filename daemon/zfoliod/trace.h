@@ -13,12 +13,13 @@
  *		      "has": ["memory.zswap.writeback"], "current": 8388608,
  *		      "writeback": 1, "writeback_here": 1, "pswpin": 12}]}
  *
- * (here broken into lines for reading). A cgroup may also have "locked" (as "has"),
- * "fresh" (true), "has_pswpin" (false where memory.stat has none) and "reclaim"
- * (running, done, partial, failed); the other keys are those of tick.c. Numbers are whole and not negative,
- * in the units of tick.h; a number that is 0 is left out, "max" stands for no
- * limit. Bytes of a path that are no UTF-8 are written as "?". Policies are not
- * recorded: a trace is replayed with the configuration at hand.
+ * (here broken into lines for reading). A cgroup may also have "locked" (as
+ * "has"), "fresh" (true), "has_pswpin" (false where memory.stat has none) and
+ * "reclaim" (running, done, partial or failed); its other keys are those of
+ * tick.c. Numbers are whole and not negative, in the units of tick.h; one that is
+ * 0 is left out, "max" stands for no limit. Bytes of a path that are no UTF-8 are
+ * written as "?". Policies are not recorded: a trace is replayed with the
+ * configuration at hand.
  *
  * An unknown key is an error, so that a misspelt one is not taken for 0.
  */
