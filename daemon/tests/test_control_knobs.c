@@ -196,6 +196,20 @@ static void test_on_again_even_while_refaults_go_on(void **state)
 	assert_int_equal(d->value, 0);
 }
 
+/* Somebody switches it on, and the actuator off again: still ours. */
+static void test_drift_does_not_lose_it(void **state)
+{
+	(void)state;
+	switch_off();
+	quiet_for(50);
+	t.cgroups[0].of[FIELD_WRITEBACK] = 1;
+	t.tick.rejected = 3;
+	quiet_for(300);
+	t.cgroups[0].of[FIELD_WRITEBACK] = 0;
+	assert_int_equal(ticks_until_decision(1), 1);
+	assert_int_equal(d->value, 1);
+}
+
 static void test_never_on_without_a_device(void **state)
 {
 	(void)state;
@@ -260,6 +274,7 @@ int main(void)
 		T(test_on_again_when_the_pool_is_near_its_limit),
 		T(test_on_again_when_stores_are_refused_after_a_dwell),
 		T(test_on_again_even_while_refaults_go_on),
+		T(test_drift_does_not_lose_it),
 		T(test_never_on_without_a_device),
 		T(test_what_others_switched_off_stays_off),
 		T(test_fixed_values),

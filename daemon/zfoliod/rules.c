@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rules.h"
 
-/* So many intervals a knob may still show its old value. */
-#define SETTLE_INTERVALS 3
-
 /* ---- helpers ---- */
 
 /* A configured pace in the unit that signals have: ppm a minute. */
@@ -173,15 +170,8 @@ static bool switch_on(const struct call *call, struct unit *unit,
 	const struct policy *policy = sample->policy;
 	bool refused = call->tick->rejected;
 
-	/*
-	 * Somebody switched it on again: it is not ours any more. But systemd
-	 * may need a moment to switch it off.
-	 */
-	if (sample->of[FIELD_WRITEBACK] &&
-	    call->now - unit->changed_at[KNOB_WRITEBACK] >
-	    SETTLE_INTERVALS * call->settings->interval)
-		unit->switched_off = false;
 	if (policy->writeback != WRITEBACK_AUTO || !unit->switched_off ||
+	    sample->of[FIELD_WRITEBACK] ||
 	    !call->device || !is_full(call) ||
 	    !may_change(call, unit, sample, KNOB_WRITEBACK))
 		return false;
@@ -340,7 +330,6 @@ bool rules_asks(const struct call *call, const struct unit *unit,
 	       (sample->has & KNOB_BIT(KNOB_RECLAIM)) &&
 	       !(sample->locked & KNOB_BIT(KNOB_RECLAIM)) &&
 	       sample->of[FIELD_WRITEBACK_HERE] && sample->of[FIELD_ZSWAP] &&
-	       !unit->switched_off &&
 	       sample->reclaim != RECLAIM_RUNNING &&
 	       (call->pool_excess || target_excess(call, sample));
 }
