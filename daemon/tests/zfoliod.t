@@ -104,6 +104,9 @@ check "... and is named by file, line, section and key" err_has \
 run "$zfoliod" --root "$root"
 check "the daemon does not start with it" [ "$status" = 3 ]
 
+run "$zfoliod" --root "$tmp/absent" --check-config
+check "a root that is not there is named" err_has "^zfoliod: $tmp/absent: No such file"
+
 machine
 file proc/self/mounts 'cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0'
 run "$zfoliod" --root "$root"

@@ -64,8 +64,8 @@ static int load(const char *root, const char *file, struct config **ret_config)
 			r = config_load(sys, ret_config, &error);
 	}
 	if (r < 0)
-		fprintf(stderr, "zfoliod: %s\n",
-			error ? error : strerror(-r));
+		fprintf(stderr, "zfoliod: %s%s%s\n", error ? "" : root,
+			error ? "" : ": ", error ? error : strerror(-r));
 	return r;
 }
 
@@ -101,7 +101,8 @@ static int run_simulation(const char *root, const char *file,
 		return EXIT_BAD_INPUT;
 	}
 	if (r < 0) {
-		fprintf(stderr, "zfoliod: simulation: %s\n", strerror(-r));
+		fprintf(stderr, "zfoliod: replaying %s: %s\n", trace,
+			strerror(-r));
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;
