@@ -76,6 +76,7 @@ stop() {
 	wait "$pid" && status=0 || status=$?
 }
 
+# shellcheck disable=SC2317 # called by name, through check and within_5s
 is() {
 	[ "$(cat "$1")" = "$2" ]
 }
