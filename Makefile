@@ -41,7 +41,7 @@ help: ## print this list
 		awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
 	@echo
 	@echo 'Variables: BASE=linux-7.3 (directory under kernel-patches/), KSRC=DIR|TARBALL'
-	@echo '(kernel source instead of the Debian package), SERIES=all|fixes, KCONFIG=FILE'
+	@echo '(kernel source instead of the Debian package), SERIES=all|fixes|next, KCONFIG=FILE'
 	@echo '(for kernel-deb), PREFIX=DIR, DESTDIR=DIR (for install), ZFOLIO_JOBS=N,'
 	@echo 'ZFOLIO_CACHE=DIR (default ~/.cache/zfolio).'
 

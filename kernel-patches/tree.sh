@@ -16,8 +16,10 @@
 
 # --- The series --------------------------------------------------------------
 
-# The border line in `series` below which SERIES=fixes takes nothing.
+# The border lines in `series` below which SERIES=fixes takes nothing, and below
+# which only SERIES=next takes something.
 series_border='# --- fixes end here ---'
+series_next='# --- not proven yet ---'
 
 # Sets series_name and series_files: names relative to $base_dir, in order.
 load_series()
@@ -25,12 +27,13 @@ load_series()
 	series_name=${SERIES:-all}
 	[ -r "$base_dir/series" ] || die $EX_USAGE "cannot read $base_dir/series"
 	case $series_name in
-	all) series_lines=$(cat "$base_dir/series") ;;
+	all) series_lines=$(sed "/^$series_next\$/,\$d" "$base_dir/series") ;;
+	next) series_lines=$(cat "$base_dir/series") ;;
 	fixes)
 		grep -qxF -e "$series_border" "$base_dir/series" ||
 			die $EX_USAGE "SERIES=fixes: $base_dir/series has no line '$series_border'"
 		series_lines=$(sed "/^$series_border\$/,\$d" "$base_dir/series") ;;
-	*) die $EX_USAGE "SERIES=$series_name: expected all or fixes" ;;
+	*) die $EX_USAGE "SERIES=$series_name: expected all, fixes or next" ;;
 	esac
 	series_files=$(printf '%s\n' "$series_lines" | sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d')
 	for series_file in $series_files; do

@@ -37,7 +37,22 @@ exits 0 'SERIES=fixes applies'
 check 'the fixes and no more' grep -qx 'ONE 3' "$t/w/mm/one.c"
 SERIES=some run "$t/kp/apply" "$t/w"
 exits 2 'another SERIES is refused'
-says 'SERIES=some: expected all or fixes' 'with what is expected'
+says 'SERIES=some: expected all, fixes or next' 'with what is expected'
+
+# What waits for its tests stands below another border.
+cp "$t/kp/linux-7.3/series" "$t/series"
+echo '# --- not proven yet ---' >>"$t/kp/linux-7.3/series"
+toy_patch 0003-next.patch mm/two.c 's/two 2/TWO 2/'
+rm -rf "$t/w"; cp -r "$t/toy" "$t/w"
+run "$t/kp/apply" "$t/w"
+exits 0 'the series applies'
+check 'without what waits' grep -qx 'two 2' "$t/w/mm/two.c"
+rm -rf "$t/w"; cp -r "$t/toy" "$t/w"
+SERIES=next run "$t/kp/apply" "$t/w"
+exits 0 'SERIES=next applies'
+check 'with it' grep -qx 'TWO 2' "$t/w/mm/two.c"
+cp "$t/series" "$t/kp/linux-7.3/series"
+rm "$t/kp/linux-7.3/0003-next.patch"
 
 # Other context one line off the change: patch would take it with fuzz.
 rm -rf "$t/w"; cp -r "$t/toy" "$t/w"
