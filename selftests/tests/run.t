@@ -175,6 +175,18 @@ run "$tree/selftests/run" guest
 check "an unknown expectation is wrong usage" [ "$status" -eq 2 ]
 check "... and told" err_has "good: 'perhaps' .expected pass, fails"
 
+list <<'END'
+good	pass	build/selftests/good
+# --- not proven yet ---
+defect	fails	build/selftests/defect
+patched	-	build/selftests/only-patched
+panics	faults	build/selftests/panic-on-base
+END
+run "$tree/selftests/run" guest
+check "below the border: not run, and not forgotten" last_is "2 passed, 0 failed, 2 skipped"
+run env SERIES=next "$tree/selftests/run" defect
+check "... but with SERIES=next" last_is "4 passed, 0 failed, 0 skipped"
+
 # A test that takes long, and a runner that is ended meanwhile
 program build/selftests/good <<'END'
 echo 1..1; echo $$ >build/pid; exec sleep 1000
