@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 
 #include <zfolio/swapin.h>
+#include <zfolio/zram.h>
 
 enum {
 	EXIT_OK = 0,
@@ -27,6 +28,7 @@ enum {
 
 struct options {
 	uint64_t mib;
+	bool zram;
 	struct zf_zswap zswap;
 	enum zf_pattern_kind pattern;
 	const char *size_name[MAX_SIZES];
@@ -56,7 +58,8 @@ static const char usage_text[] =
 "puts them back.\n"
 "\n"
 "  --size MIB             memory to swap (default 128)\n"
-"  --compressor NAME      zswap's compressor (default lz4)\n"
+"  --swap KIND            zswap (default), or zram: a device of its own, zswap off\n"
+"  --compressor NAME      compressor of zswap or zram (default lz4)\n"
 "  --max-pool-percent N   zswap's pool limit (default 50)\n"
 "  --sizes LIST           folio sizes, as none,64K,1M (the default)\n"
 "  --pattern KIND         half (default) or quarter-random\n"
@@ -147,10 +150,11 @@ bad:
 /* 0 to go on, 1 after --help, negative after a complaint. */
 static int parse_options(int argc, char **argv, struct options *opt)
 {
-	enum { SIZE = 1, COMPRESSOR, PERCENT, SIZES, PATTERN, REPEAT,
+	enum { SIZE = 1, SWAP, COMPRESSOR, PERCENT, SIZES, PATTERN, REPEAT,
 	       WARM_UP, HISTOGRAM, ICOUNT, ACCELERATOR, LABEL, HELP };
 	static const struct option table[] = {
 		{ "size", required_argument, NULL, SIZE },
+		{ "swap", required_argument, NULL, SWAP },
 		{ "compressor", required_argument, NULL, COMPRESSOR },
 		{ "max-pool-percent", required_argument, NULL, PERCENT },
 		{ "sizes", required_argument, NULL, SIZES },
@@ -174,6 +178,13 @@ static int parse_options(int argc, char **argv, struct options *opt)
 			/* The upper end only keeps the bytes within 64 bits. */
 			r = parse_number("size", optarg, 1, 1ULL << 40,
 					 &opt->mib);
+			break;
+		case SWAP:
+			opt->zram = !strcmp(optarg, "zram");
+			if (opt->zram || !strcmp(optarg, "zswap"))
+				break;
+			complain("--swap: '%s': expected zswap or zram", optarg);
+			r = -EINVAL;
 			break;
 		case COMPRESSOR:
 			opt->zswap.compressor = optarg;
@@ -306,6 +317,7 @@ static void put_record(const struct context *ctx, size_t size,
 	put_string("accelerator", opt->accelerator);
 	put_bool("icount", opt->icount);
 	put_number("cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	put_string("swap", opt->zram ? "zram" : "zswap");
 	put_string("disk", ctx->disk ? ctx->disk : "");
 	put_number("page_bytes", sysconf(_SC_PAGESIZE));
 	put_number("size_mib", opt->mib);
@@ -458,22 +470,9 @@ static int worse(int a, int b)
 
 static int measure_all(const struct context *ctx)
 {
-	_cleanup_(zf_knobs_restorep) struct zf_knobs *knobs = NULL;
 	const struct options *opt = ctx->opt;
-	int r, status;
+	int status = warm_up(ctx);
 
-	r = zf_knobs_new(ctx->sys, &knobs);
-	if (r >= 0)
-		r = zf_zswap_setup(knobs, &opt->zswap);
-	if (r < 0) {
-		complain("setting zswap up with compressor '%s': %s",
-			 opt->zswap.compressor,
-			 r == -EOPNOTSUPP ? "this kernel has no zswap" :
-			 r == -ENOENT || r == -EINVAL ?
-				"this kernel does not have it" : strerror(-r));
-		return EXIT_NOT_MEASURED;
-	}
-	status = warm_up(ctx);
 	if (status)
 		return status;
 	for (unsigned int round = 1; round <= opt->repeat; round++) {
@@ -483,6 +482,65 @@ static int measure_all(const struct context *ctx)
 	if (interrupted) {
 		complain("interrupted by signal %d; settings are put back",
 			 (int)interrupted);
+		status = worse(status, EXIT_NOT_MEASURED);
+	}
+	return status;
+}
+
+static void complain_setup(const struct options *opt, int r)
+{
+	const char *kind = opt->zram ? "zram" : "zswap";
+
+	if (r == -EOPNOTSUPP)
+		complain("this kernel has no %s", kind);
+	else
+		complain("setting %s up with compressor '%s': %s", kind,
+			 opt->zswap.compressor,
+			 r == -ENOENT || r == -EINVAL ?
+				"this kernel does not have it" : strerror(-r));
+}
+
+static int measure_zswap(const struct context *ctx)
+{
+	_cleanup_(zf_knobs_restorep) struct zf_knobs *knobs = NULL;
+	int r;
+
+	r = zf_knobs_new(ctx->sys, &knobs);
+	if (r >= 0)
+		r = zf_zswap_setup(knobs, &ctx->opt->zswap);
+	if (r < 0) {
+		complain_setup(ctx->opt, r);
+		return EXIT_NOT_MEASURED;
+	}
+	return measure_all(ctx);
+}
+
+static int measure_zram(struct context *ctx)
+{
+	_cleanup_(zf_knobs_restorep) struct zf_knobs *knobs = NULL;
+	const struct options *opt = ctx->opt;
+	uint64_t mib = opt->mib > opt->warm_up_mib ? opt->mib : opt->warm_up_mib;
+	struct zf_zram zram;
+	int r, status;
+	char disk[16];
+
+	r = zf_knobs_new(ctx->sys, &knobs);
+	if (r >= 0)
+		r = zf_knob_set(knobs, "sys/module/zswap/parameters/enabled", "N");
+	/* Room for what else is reclaimed. */
+	if (r >= 0 || r == -ENOENT)
+		r = zf_zram_swapon(ctx->sys, opt->zswap.compressor,
+				   (mib + mib / 4 + 16) << 20, &zram);
+	if (r < 0) {
+		complain_setup(opt, r);
+		return EXIT_NOT_MEASURED;
+	}
+	snprintf(disk, sizeof(disk), "zram%u", zram.number);
+	ctx->disk = disk;
+	status = measure_all(ctx);
+	r = zf_zram_swapoff(&zram);
+	if (r < 0) {
+		complain("removing %s: %s", disk, strerror(-r));
 		status = worse(status, EXIT_NOT_MEASURED);
 	}
 	return status;
@@ -519,10 +577,10 @@ int main(int argc, char **argv)
 	ctx.sys = sys;
 	uname(&ctx.uts);
 	r = zf_swap_disk(sys, &disk);
-	if (r == -ENXIO) {
+	if (r == -ENXIO && !opt.zram) {
 		complain("no swap device: nothing is swapped on");
 		return EXIT_NOT_MEASURED;
 	}
 	ctx.disk = disk;
-	return measure_all(&ctx);
+	return opt.zram ? measure_zram(&ctx) : measure_zswap(&ctx);
 }

@@ -29,8 +29,9 @@ enum {
 #define MAX_RUNS 1000
 
 static const char usage_text[] =
-"Usage: report [OPTION]... BASE.jsonl PATCHED.jsonl\n"
-"Print the before/after table of two files that bench/swapin wrote.\n"
+"Usage: report [OPTION]... BASE.jsonl PATCHED.jsonl [ZRAM.jsonl]\n"
+"Print the before/after table of two files that bench/swapin wrote, and beside\n"
+"them what swap to zram takes (--swap zram).\n"
 "\n"
 "  --json FILE   also write the table's figures as JSON\n"
 "  --plot FILE   also write them as columns for bench/swapin.gp\n"
@@ -359,7 +360,16 @@ static void print_row(const char *folio, const char *kernel,
 	printf("\n");
 }
 
-static void print_table(const struct side *base, struct side *patched)
+static const char *change_text(char text[static 16], const struct series *base,
+			       const struct series *other)
+{
+	snprintf(text, 16, "%+.1f%%",
+		 change(median(base, COST), median(other, COST)));
+	return text;
+}
+
+static void print_table(const struct side *base, struct side *patched,
+			struct side *zram)
 {
 	printf("%-5s  %-7s %10s %9s %8s %8s %8s %8s %8s\n", "", "",
 	       is_icount(base) ? "instr." : "ns", "", "", "major", "minor",
@@ -369,17 +379,20 @@ static void print_table(const struct side *base, struct side *patched)
 	for (size_t i = 0; i < base->nr_folios; i++) {
 		const struct folio *b = &base->folio[i];
 		const struct folio *p = find_folio(patched, b->name);
+		const struct folio *peer = zram ? find_folio(zram, b->name) : NULL;
 		char text[16];
 
-		snprintf(text, sizeof(text), "%+.1f%%",
-			 change(median(&b->series, COST),
-				median(&p->series, COST)));
 		print_row(b->name, "base", &b->series, "");
-		print_row("", "patched", &p->series, text);
+		print_row("", "patched", &p->series,
+			  change_text(text, &b->series, &p->series));
+		if (peer)
+			print_row("", "zram", &peer->series,
+				  change_text(text, &b->series, &peer->series));
 	}
 }
 
-static void print_title(const struct side *base, const struct side *patched)
+static void print_title(const struct side *base, const struct side *patched,
+			const struct side *zram)
 {
 	double mib = number_of(base, "size_mib");
 
@@ -388,6 +401,9 @@ static void print_title(const struct side *base, const struct side *patched)
 	       text_of(base, "pattern"));
 	printf("base: Linux %s   patched: Linux %s\n",
 	       text_of(base, "kernel"), text_of(patched, "kernel"));
+	if (zram)
+		printf("zram: swap to zram instead of zswap, Linux %s\n",
+		       text_of(zram, "kernel"));
 	printf("%s, %s, %.0f CPU, swap on %s; medians of %zu run%s a "
 	       "kernel\n\n", text_of(base, "machine"),
 	       text_of(base, "accelerator"), number_of(base, "cpus"),
@@ -417,18 +433,25 @@ static void print_published(void)
 	       change(published.base_ms[1], published.patched_ms[1]));
 }
 
-static void print_notes(const struct side *base, const struct side *patched)
+static void print_notes(const struct side *base, const struct side *patched,
+			const struct side *zram)
 {
-	const struct side *sides[] = { base, patched };
-	static const char *const name[] = { "base", "patched" };
+	const struct side *sides[] = { base, patched, zram };
+	static const char *const name[] = { "base", "patched", "zram" };
+	double wrong = 0;
 
 	if (!is_icount(base) && !strncmp(text_of(base, "accelerator"), "tcg", 3))
 		printf("\nTimes under emulation: only their ratio means "
 		       "anything.\n");
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < (zram ? 3 : 2); i++) {
 		const struct side *s = sides[i];
 
-		if (s->total[DISK_PAGES] || s->total[RESIDENT_PAGES])
+		wrong += s->total[WRONG_BYTES];
+		if (s == zram && s->total[RESIDENT_PAGES])
+			printf("\nzram: %s pages stayed in memory.\n",
+			       number(s->total[RESIDENT_PAGES]));
+		if (s != zram &&
+		    (s->total[DISK_PAGES] || s->total[RESIDENT_PAGES]))
 			printf("\n%s: not all of it came from zswap: %s pages "
 			       "went to the disk, %s stayed in memory.\n",
 			       name[i], number(s->total[DISK_PAGES]),
@@ -441,7 +464,7 @@ static void print_notes(const struct side *base, const struct side *patched)
 			       "different.\n", name[i],
 			       number(s->total[WRONG_BYTES]));
 	}
-	if (!base->total[WRONG_BYTES] && !patched->total[WRONG_BYTES])
+	if (!wrong)
 		printf("\nWrong bytes: none, on either kernel.\n");
 }
 
@@ -461,7 +484,7 @@ static json_t *json_row(const struct series *s)
 }
 
 static int write_json(const char *file, const struct side *base,
-		      struct side *patched)
+		      struct side *patched, struct side *zram)
 {
 	json_auto_t *top = json_object();
 	json_t *rows = json_array();
@@ -484,6 +507,9 @@ static int write_json(const char *file, const struct side *base,
 		json_object_set_new(row, "folio", json_string(b->name));
 		json_object_set_new(row, "base", json_row(&b->series));
 		json_object_set_new(row, "patched", json_row(&p->series));
+		if (zram && find_folio(zram, b->name))
+			json_object_set_new(row, "zram",
+					    json_row(&find_folio(zram, b->name)->series));
 		json_object_set_new(row, "change_percent",
 				    json_real(change(median(&b->series, COST),
 						     median(&p->series, COST))));
@@ -517,8 +543,10 @@ static int write_plot(const char *file, const struct side *base,
 
 /* ---- main ---- */
 
-static int report(const char *const *files, const char *json, const char *plot)
+static int report(const char *const *files, int nr_files, const char *json,
+		  const char *plot)
 {
+	_cleanup_(side_freep) struct side *zram = NULL;
 	_cleanup_(side_freep) struct side *base = calloc(1, sizeof(*base));
 	_cleanup_(side_freep) struct side *patched =
 		calloc(1, sizeof(*patched));
@@ -529,18 +557,28 @@ static int report(const char *const *files, const char *json, const char *plot)
 	}
 	base->file = files[0];
 	patched->file = files[1];
+	if (nr_files > 2) {
+		zram = calloc(1, sizeof(*zram));
+		if (!zram) {
+			bad_input("out of memory");
+			return EXIT_BAD_INPUT;
+		}
+		zram->file = files[2];
+	}
 	if (read_side(base, base) < 0 || read_side(patched, base) < 0 ||
-	    check_folios(base, patched) < 0 || check_folios(patched, base) < 0)
+	    check_folios(base, patched) < 0 || check_folios(patched, base) < 0 ||
+	    (zram && (read_side(zram, base) < 0 || check_folios(base, zram) < 0)))
 		return EXIT_BAD_INPUT;
 
-	print_title(base, patched);
-	print_table(base, patched);
+	print_title(base, patched, zram);
+	print_table(base, patched, zram);
 	print_published();
-	print_notes(base, patched);
-	if ((json && write_json(json, base, patched) < 0) ||
+	print_notes(base, patched, zram);
+	if ((json && write_json(json, base, patched, zram) < 0) ||
 	    (plot && write_plot(plot, base, patched) < 0))
 		return EXIT_BAD_INPUT;
-	if (base->total[WRONG_BYTES] || patched->total[WRONG_BYTES])
+	if (base->total[WRONG_BYTES] || patched->total[WRONG_BYTES] ||
+	    (zram && zram->total[WRONG_BYTES]))
 		return EXIT_WRONG_BYTES;
 	return EXIT_OK;
 }
@@ -572,10 +610,11 @@ int main(int argc, char **argv)
 			return EXIT_BAD_INPUT;
 		}
 	}
-	if (argc - optind != 2) {
-		bad_input("expected two files of records, base and patched; "
-			  "%d given", argc - optind);
+	if (argc - optind != 2 && argc - optind != 3) {
+		bad_input("expected two files of records, base and patched, or "
+			  "three, with zram; %d given", argc - optind);
 		return EXIT_BAD_INPUT;
 	}
-	return report((const char *const *)argv + optind, json, plot);
+	return report((const char *const *)argv + optind, argc - optind, json,
+		      plot);
 }

@@ -48,6 +48,8 @@ guests() {
 	mkdir "$GUESTS"
 	head -n 3 "$here/data/base.jsonl" >"$GUESTS/base.jsonl"
 	head -n 3 "$here/data/patched.jsonl" >"$GUESTS/patched.jsonl"
+	sed 's/"ns_per_page": [0-9.]*/"ns_per_page": 6789.1/' "$GUESTS/base.jsonl" \
+		>"$GUESTS/zram.jsonl"
 }
 
 all_well() {
@@ -56,7 +58,9 @@ all_well() {
 	expect_text "$tmp/out" 'medians of 2 runs a kernel' || return
 	expect_text "$tmp/out" "Records, table and plots: $tmp/r1" || return
 	# The kernels take turns.
-	[ "$(tr '\n' ' ' <"$GUESTS/booted")" = 'base patched base patched ' ] || return
+	[ "$(tr '\n' ' ' <"$GUESTS/booted")" = 'base patched zram base patched zram ' ] || return
+	expect_text "$tmp/out" 'zram: swap to zram instead of zswap' || return
+	[ "$(grep -c '^ *zram  *6,789 ' "$tmp/out")" -eq 3 ] || return
 	for file in base.jsonl patched.jsonl base.inputs patched.inputs table.txt \
 		table.json table.tsv machine; do
 		[ -s "$tmp/r1/$file" ] || { echo "no $file"; return 1; }
@@ -65,6 +69,15 @@ all_well() {
 	! command -v gnuplot >/dev/null || {
 		grep -q '</svg>' "$tmp/r1/swapin.svg" && [ -s "$tmp/r1/swapin.png" ]
 	}
+}
+
+without_peer() {
+	guests
+	expect_status 0 "$t/bench/demo" --runs 1 --peer none --out "$tmp/r5" || return
+	[ "$(tr '\n' ' ' <"$GUESTS/booted")" = 'base patched ' ] &&
+		! grep -q zram "$tmp/out" &&
+		expect_status 2 "$t/bench/demo" --peer disk &&
+		expect_text "$tmp/err" "--peer: 'disk': expected zram or none"
 }
 
 shows_progress() {
@@ -151,6 +164,7 @@ not_twice_into_one_place() {
 }
 
 run all_well 'two runs: table, records and plots'
+run without_peer 'without zram beside it'
 run shows_progress 'progress while it boots, results under the cache directory'
 run at_once 'two at once keep their results apart'
 run wrong_bytes 'a wrong byte ends it with 1 and says so'
