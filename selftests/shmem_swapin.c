@@ -8,8 +8,8 @@
  * kernel may bring back large folios, or the guest's disk, zswap in front of it.
  *
  * First each file is paged out and read again: contents, and whether as many
- * large folios of each size come back from zswap as went there. On a disk a
- * kernel may bring shared memory back in single pages, which is a skip.
+ * large folios of each size come back from zswap as went there, where the kernel
+ * counts them.
  *
  * Then one thread changes a file: it punches holes, truncates and extends, writes,
  * and compares pages with what was last written there. A second pages parts of the
@@ -257,7 +257,7 @@ static long pages_in_folios(const char *stat, long *ret_per_size)
 }
 
 /* Two results: contents, and large folios. */
-static void test_whole(enum kind kind, const char *device, bool is_disk)
+static void test_whole(enum kind kind, const char *device)
 {
 	long out[8], in[8], out_pages, in_pages, faults;
 	struct file file;
@@ -287,9 +287,6 @@ static void test_whole(enum kind kind, const char *device, bool is_disk)
 				      kind_name[kind], device);
 	else if (!out_pages)
 		ksft_test_result_skip("%s, %s: large folios: none went out\n",
-				      kind_name[kind], device);
-	else if (is_disk && !in_pages)
-		ksft_test_result_skip("%s, %s: large folios: this kernel brings shared memory back in single pages\n",
 				      kind_name[kind], device);
 	else
 		/* One that could not be allocated comes back in parts. */
@@ -558,7 +555,7 @@ int main(void)
 	for (int i = 0; i < 2; i++) {
 		swap_first(devices[i]);
 		for (int kind = 0; kind < NR_KINDS; kind++)
-			test_whole(kind, devices[i], i == 1);
+			test_whole(kind, devices[i]);
 		for (size_t j = 0; j < ARRAY_SIZE(racing); j++)
 			test_race(racing[j], devices[i], devices[!i]);
 		guest_swapoff(devices[i]);
