@@ -33,6 +33,7 @@ struct server {
 	int fd;
 	struct client *clients;
 	size_t nr_clients;
+	size_t pending;			/* bytes of all replies */
 };
 
 int server_new(sd_event *event, server_answer answer, void *data,
@@ -69,6 +70,7 @@ static void drop(struct client *client)
 		at = &(*at)->next;
 	*at = client->next;
 	server->nr_clients--;
+	server->pending -= client->len;
 	client_free(client);
 }
 
@@ -129,11 +131,15 @@ static int set_reply(struct client *client, json_t *reply)
 	size_t len = reply ? json_dumpb(reply, NULL, 0, JSON_COMPACT) : 0;
 	char *text;
 
-	if (len >= SERVER_REPLY_MAX) {
+	if (len >= SERVER_REPLY_MAX ||
+	    len > SERVER_PENDING_MAX - client->server->pending) {
 		json_decref(reply);
-		reply = server_error(-EMSGSIZE,
+		reply = len >= SERVER_REPLY_MAX ?
+			server_error(-EMSGSIZE,
 				     "the reply is longer than %zu bytes",
-				     SERVER_REPLY_MAX);
+				     SERVER_REPLY_MAX) :
+			server_error(-EBUSY,
+				     "too many replies wait for others; try again");
 		len = reply ? json_dumpb(reply, NULL, 0, JSON_COMPACT) : 0;
 	}
 	text = len ? malloc(len + 1) : NULL;
@@ -146,6 +152,7 @@ static int set_reply(struct client *client, json_t *reply)
 	text[len] = '\n';
 	client->reply = text;
 	client->len = len + 1;
+	client->server->pending += client->len;
 	return 0;
 }
 

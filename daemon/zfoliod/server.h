@@ -8,8 +8,8 @@
  *
  * Nobody can hold the daemon up. Nothing blocks; a connection ends after
  * SERVER_TIMEOUT_USEC however far it is; a request is at most
- * SERVER_REQUEST_MAX bytes and a reply at most SERVER_REPLY_MAX; there are at
- * most SERVER_CLIENTS_MAX connections, SERVER_CLIENTS_MAX_USER of one user
+ * SERVER_REQUEST_MAX bytes, a reply at most SERVER_REPLY_MAX, and all that wait
+ * to be read at most SERVER_PENDING_MAX; there are at most SERVER_CLIENTS_MAX connections, SERVER_CLIENTS_MAX_USER of one user
  * other than root, and SERVER_ACCEPTS new ones in SERVER_ACCEPTS_USEC.
  *
  * Root may ask and change, members of the configured group may ask; the kernel
@@ -35,6 +35,8 @@
 #define SERVER_REQUEST_MAX 8192
 /* Some 10,000 cgroups with something in swap. */
 #define SERVER_REPLY_MAX ((size_t)16 << 20)
+/* Of replies that have not been read, all together. */
+#define SERVER_PENDING_MAX ((size_t)32 << 20)
 #define SERVER_TIMEOUT_USEC (5 * ZF_USEC_PER_SEC)
 #define SERVER_CLIENTS_MAX 16
 #define SERVER_CLIENTS_MAX_USER 4
