@@ -6,6 +6,7 @@
 #
 #   daemon/lib/*.c    -> build/libzfolio.a        static library of include/zfolio/
 #   daemon/zfoliod/*.c -> build/zfoliod           the daemon
+#   daemon/zfolioctl/*.c -> build/zfolioctl       the tool that asks it
 #   daemon/tests/*.c  -> build/tests/NAME         host unit tests (cmocka)
 #   bench/*.c         -> build/bench/NAME         guest programs, static
 #   bench/host/*.c    -> build/bench/host/NAME    host programs (jansson)
@@ -81,8 +82,11 @@ test: deps ## host unit tests, harness tests, guest tests on both kernels
 	@selftests/run
 
 .PHONY: install
-install: daemon ## install the daemon and its unit: PREFIX=/usr/local, DESTDIR=
+install: daemon ## install the daemon, its tool and its unit: PREFIX=/usr/local, DESTDIR=
 	install -D -m 755 $(B)/zfoliod $(DESTDIR)$(PREFIX)/sbin/zfoliod
+	install -D -m 755 $(B)/zfolioctl $(DESTDIR)$(PREFIX)/bin/zfolioctl
+	install -D -m 644 daemon/zfolioctl/completion.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/zfolioctl
 	install -D -m 644 daemon/README.md $(DESTDIR)$(DOCDIR)/README.md
 	install -D -m 644 daemon/systemd/zfolio.conf $(DESTDIR)$(DOCDIR)/zfolio.conf
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
@@ -93,7 +97,8 @@ install: daemon ## install the daemon and its unit: PREFIX=/usr/local, DESTDIR=
 
 .PHONY: uninstall
 uninstall: ## remove what install has installed
-	rm -f $(DESTDIR)$(PREFIX)/sbin/zfoliod \
+	rm -f $(DESTDIR)$(PREFIX)/sbin/zfoliod $(DESTDIR)$(PREFIX)/bin/zfolioctl \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/zfolioctl \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service \
 		$(DESTDIR)$(DOCDIR)/README.md $(DESTDIR)$(DOCDIR)/zfolio.conf
 	-rmdir $(DESTDIR)$(DOCDIR)
@@ -132,6 +137,7 @@ DAEMON_LIBS := -Wl,--as-needed -linih -ljansson -lsystemd
 
 LIB_SRC := $(wildcard daemon/lib/*.c)
 DAEMON_SRC := $(wildcard daemon/zfoliod/*.c)
+CTL_SRC := $(wildcard daemon/zfolioctl/*.c)
 TEST_SRC := $(wildcard daemon/tests/*.c)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_HOST_SRC := $(wildcard bench/host/*.c)
@@ -142,6 +148,7 @@ GUEST_LIB_SRC := $(wildcard selftests/lib/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
 LIB_TEST_OBJ := $(LIB_SRC:%.c=$(B)/obj-test/%.o)
 DAEMON_OBJ := $(DAEMON_SRC:%.c=$(B)/obj/%.o)
+CTL_OBJ := $(CTL_SRC:%.c=$(B)/obj/%.o)
 DAEMON_TEST_OBJ := $(DAEMON_SRC:%.c=$(B)/obj-test/%.o)
 GUEST_LIB_OBJ := $(GUEST_LIB_SRC:%.c=$(B)/obj/%.o)
 
@@ -157,7 +164,7 @@ UPSTREAM := $(B)/upstream/base/test_zswap $(B)/upstream/patched/test_zswap
 
 .PHONY: programs daemon tests bench guest upstream
 programs: daemon tests bench guest upstream
-daemon: $(B)/zfoliod
+daemon: $(B)/zfoliod $(B)/zfolioctl
 tests: $(TESTS)
 bench: $(BENCH) $(BENCH_HOST) $(BENCH_PLUGIN)
 guest: $(GUEST)
@@ -189,6 +196,16 @@ $(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(B)/obj-test/modules.a
 	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka $(DAEMON_LIBS) -lm
 
 $(B)/zfoliod: $(DAEMON_OBJ) $(B)/libzfolio.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lpthread
+
+# All of the daemon but its main(): without one that runs, the tool samples itself.
+$(B)/obj/modules.a: $(filter-out %/main.o,$(DAEMON_OBJ)) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/zfolioctl: $(CTL_OBJ) $(B)/obj/modules.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lpthread
 

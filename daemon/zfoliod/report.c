@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -180,9 +179,6 @@ static int note(json_t *notes, const char *format, ...)
 	return append(notes, json_string(text));
 }
 
-#define PERCENT "%" PRIu64 ".%02" PRIu64 "%%"
-#define PERCENT_ARGS(ppm) (ppm) / 10000, (ppm) % 10000 / 100
-
 /* Rule 6 of control.h, in the order in which it asks. */
 static int note_write_back(json_t *notes, const struct subject *subject,
 			   const struct cgroup_sample *sample)
@@ -195,6 +191,7 @@ static int note_write_back(json_t *notes, const struct subject *subject,
 	uint64_t target = zf_amount_bytes(policy->pool_target,
 					  tick->pool_limit);
 	char have[ZF_BYTES_LEN], want[ZF_BYTES_LEN];
+	char now[ZF_SHARE_LEN], limit[ZF_SHARE_LEN];
 
 	if (!(sample->has & KNOB_BIT(KNOB_RECLAIM)))
 		return note(notes, "no write-back before it has to be: memory.reclaim does not take source=zswap here");
@@ -204,23 +201,22 @@ static int note_write_back(json_t *notes, const struct subject *subject,
 		return note(notes, "no write-back: memory.zswap.writeback is 0 here or above");
 	if (level <= subject->settings->pool_low &&
 	    sample->of[FIELD_ZSWAP] <= target)
-		return note(notes, "no write-back: the pool is at " PERCENT
-			    " of its limit, not above pool_low " PERCENT
-			    ", and the cgroup has %s in it, not above pool_target %s",
-			    PERCENT_ARGS(level),
-			    PERCENT_ARGS(subject->settings->pool_low),
+		return note(notes,
+			    "no write-back: the pool is at %s of its limit, not above pool_low %s, and the cgroup has %s in it, not above pool_target %s",
+			    zf_format_share(level, now),
+			    zf_format_share(subject->settings->pool_low, limit),
 			    zf_format_bytes(sample->of[FIELD_ZSWAP], have),
 			    zf_format_bytes(target, want));
 	if (s.memory_pressure >= policy->memory_pressure)
-		return note(notes, "no write-back: waits " PERCENT
-			    " of the time for memory, limit " PERCENT,
-			    PERCENT_ARGS(s.memory_pressure),
-			    PERCENT_ARGS(policy->memory_pressure));
+		return note(notes,
+			    "no write-back: waits %s of the time for memory, limit %s",
+			    zf_format_share(s.memory_pressure, now),
+			    zf_format_share(policy->memory_pressure, limit));
 	if (s.io_pressure >= policy->io_pressure)
-		return note(notes, "no write-back: waits " PERCENT
-			    " of the time for disks, limit " PERCENT,
-			    PERCENT_ARGS(s.io_pressure),
-			    PERCENT_ARGS(policy->io_pressure));
+		return note(notes,
+			    "no write-back: waits %s of the time for disks, limit %s",
+			    zf_format_share(s.io_pressure, now),
+			    zf_format_share(policy->io_pressure, limit));
 	return 0;
 }
 

@@ -1,0 +1,245 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The tool as a process, on a tree of plain files: what it shows with and without
+# a daemon, in terminals of two sizes, and what it lets one change.
+# shellcheck disable=SC2154 # lib.sh sets tmp and status, machine.sh root and cg
+# shellcheck source=selftests/tests/lib.sh
+. selftests/tests/lib.sh
+# shellcheck source=daemon/tests/machine.sh
+. daemon/tests/machine.sh
+
+zfolioctl=build/zfolioctl
+golden=daemon/tests/data/zfolioctl
+LC_ALL=C.UTF-8
+export LC_ALL
+unset COLUMNS LINES NO_COLOR
+
+# ctl ARGUMENT...: as run
+ctl() {
+	run "$zfolioctl" --root "$root" "$@"
+}
+
+# at WIDTH HEIGHT ARGUMENT...: likewise in a terminal of that size
+at() {
+	COLUMNS=$1 LINES=$2
+	export COLUMNS LINES
+	shift 2
+	ctl "$@"
+	unset COLUMNS LINES
+}
+
+# looks_like NAME: the output is that of a file, to the byte; with UPDATE=1 in the
+# environment the file is made from it.
+# shellcheck disable=SC2317 # called by name, through check
+looks_like() {
+	[ -z "${UPDATE:-}" ] || cp "$tmp/out" "$golden/$1"
+	cmp "$tmp/out" "$golden/$1"
+}
+
+# json PROGRAM: of Python, on the output as reply
+# shellcheck disable=SC2317 # likewise
+json() {
+	python3 -c "import json, sys
+reply = json.load(open(sys.argv[1]))
+assert $1, $1" "$tmp/out"
+}
+
+# A machine with more cgroups than a small terminal has lines.
+many() {
+	machine
+	cgroup batch.slice
+	path=
+	for level in user.slice user-1000.slice user@1000.service app.slice \
+		app-org.gnome.Terminal.slice vte-spawn-0f3.scope; do
+		path=${path:+$path/}$level
+		cgroup "$path"
+	done
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+		cgroup "batch.slice/batch-job-$i.scope"
+		file "sys/fs/cgroup/batch.slice/batch-job-$i.scope/memory.stat" \
+			"zswap $((i * 1000000))
+zswapped $((i * 2500000))
+pswpin 0"
+	done
+	file sys/fs/cgroup/a.slice/x.service/memory.zswap.writeback 0
+	file sys/fs/cgroup/a.slice/y.service/memory.zswap.swapin_max 65536
+}
+
+# --- options and exit statuses ---
+
+run "$zfolioctl" --help
+check "--help tells the exit statuses" out_has '^Exit status: 0'
+check "... and ends with 0" [ "$status" = 0 ]
+check "... and fits 80 columns" fails grep -qE '.{81}' "$tmp/out"
+for wrong in '' nonsense 'status x' explain 'explain a b' 'set a' 'set a b' \
+	'set a =b' '--bogus status' '--for 5s status' '--interval 1s status' \
+	'--for 0 set a b=c' '--for never set a b=c' '--interval 1 top' \
+	'--iterations 0 top' '--color green status'; do
+	# shellcheck disable=SC2086 # split into words on purpose
+	run "$zfolioctl" $wrong
+	check "wrong usage: $wrong" [ "$status" = 2 ]
+	check "... is one line" [ "$(wc -l <"$tmp/err")" -le 2 ]
+done
+run "$zfolioctl" --root "$tmp/absent" status
+check "a root that is not there is named" err_has "^zfolioctl: $tmp/absent: No such file"
+check "... and has failed" [ "$status" = 1 ]
+
+machine
+file proc/self/mounts 'cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0'
+ctl status
+check "without cgroup v2 it ends with a status of its own" [ "$status" = 4 ]
+machine
+file etc/zfolio.conf '[cgroup'
+ctl status
+check "a wrong configuration is named" err_has '/etc/zfolio.conf:1:'
+check "... and bad input" [ "$status" = 3 ]
+
+# --- without a daemon ---
+
+many
+for size in '80 24' '200 50'; do
+	name=${size% *}x${size#* }.txt
+	for view in status 'top --iterations 1' 'explain a.slice/x.service' \
+		features '--bytes status' '--color always status'; do
+		word=$(echo "$view" | tr -d -- - | tr ' /' '--')
+		# shellcheck disable=SC2086 # split into words on purpose
+		at $size $view
+		check "$view at $size" looks_like "$word-$name"
+		check "... with 0" [ "$status" = 0 ]
+	done
+done
+at 80 24 top --iterations 1
+check "top is not higher than its terminal" [ "$(wc -l <"$tmp/out")" -le 24 ]
+at 40 10 top --iterations 2 --interval 100ms
+check "two views in a very small one" [ "$(wc -l <"$tmp/out")" -le 21 ]
+check "... which lose columns" fails grep -qE 'READ/s' "$tmp/out"
+ctl explain a.slice/z.service
+check "a cgroup that is not there is named" err_has 'a.slice/z.service: no such cgroup'
+check "... and bad input" [ "$status" = 3 ]
+ctl explain /a.slice/
+check "slashes at the ends do not matter" out_has '^a.slice$'
+ctl set a.slice/x.service writeback=on
+check "nothing can be set without a daemon" [ "$status" = 5 ]
+check "... and it says so" err_has 'zfoliod does not run'
+ctl status --json
+check "JSON has a version, and no daemon" json 'reply["zfolio"] == 1 and reply["status"]["daemon"] is None'
+check "... and all cgroups" json 'len(reply["status"]["cgroups"]) == 27'
+ctl features --json
+check "features as JSON" json 'reply["features"]["knobs"]["memory.zswap.max"] is True'
+cgroup "$(printf 'odd\033[31m \377name')"
+ctl --json status
+check "names of any bytes are JSON" json 'any(c["path"] == "odd\x1b[31m ?name" for c in reply["status"]["cgroups"])'
+ctl status
+check "... and do nothing to the terminal" fails grep -q "$(printf '\033')" "$tmp/out"
+
+# --- with a daemon ---
+
+machine
+# shellcheck disable=SC2119 # no option
+start
+check "there is a socket" within_5s [ -S "$root/run/zfolio/control" ]
+within_5s is "$cg/a.slice/x.service/memory.zswap.writeback" 0
+at 200 50 status
+check "status says that it runs" out_has '^zfoliod runs for [0-9]+m?s, a tick each 100ms'
+check "... and the last action" out_has 'x.service .*ago: memory.zswap.writeback 1 -> 0: configured'
+ctl status --json
+check "... as JSON too" json 'reply["status"]["daemon"]["interval"] == 100000'
+ctl explain a.slice/x.service
+check "explain has the reason" out_has 'ago: memory.zswap.writeback 1 -> 0: configured'
+ctl explain a.slice/x.service --json
+check "... as JSON too" json 'reply["explain"]["events"][0]["reason"] == "configured"'
+ctl features
+check "features come from the daemon, which has tried" out_has 'source=zswap +yes'
+
+ctl set a.slice/y.service writeback=off --for 700ms
+check "a value can be set" [ "$status" = 0 ]
+check "... for a time" out_has '^a.slice/y.service: writeback = off, for 700ms'
+check "... and is" within_5s is "$cg/a.slice/y.service/memory.zswap.writeback" 0
+ctl explain a.slice/y.service
+check "explain tells it" out_has 'set: writeback = off, for another [0-9]+ms'
+check "when the time is over the value is back" within_5s is "$cg/a.slice/y.service/memory.zswap.writeback" 1
+ctl set a.slice/y.service writeback=off --json
+check "without a time it stays" json 'reply["set"]["value"] == "off"'
+within_5s is "$cg/a.slice/y.service/memory.zswap.writeback" 0
+kill -HUP "$pid"
+sleep 0.5
+check "... over a reload" is "$cg/a.slice/y.service/memory.zswap.writeback" 0
+ctl set a.slice/y.service writeback=
+check "... until it is taken back" within_5s is "$cg/a.slice/y.service/memory.zswap.writeback" 1
+ctl set a.slice/y.service writeback=
+check "what is not set can not be taken back" [ "$status" = 3 ]
+ctl set a.slice/x.service writeback=maybe
+check "a wrong value is named with what was expected" err_has 'writeback: "maybe": expected auto, on, off or leave'
+check "... and bad input" [ "$status" = 3 ]
+ctl set a.slice/x.service colour=red
+check "so is a wrong key" err_has 'colour: expected a key of \[cgroup\]'
+ctl set b.slice writeback=off
+check "and a wrong cgroup" err_has 'b.slice: no such cgroup'
+
+run "$zfoliod" --root "$root"
+check "a second daemon ends" [ "$status" = 1 ]
+check "... and says why" err_has 'another zfoliod answers there'
+ctl status --json
+check "... and does the first no harm" json 'reply["status"]["daemon"]'
+
+# Another user: the tree is theirs to read.
+chmod 755 "$tmp"
+group=$(id -gn nobody)
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	as_nobody="setpriv --reuid nobody --regid nogroup --clear-groups"
+	cp "$zfolioctl" "$tmp/zfolioctl"
+	# shellcheck disable=SC2086 # split into words on purpose
+	run $as_nobody "$tmp/zfolioctl" --root "$root" status
+	check "a stranger gets the kernel's word" out_has 'zfoliod does not answer this user'
+	# shellcheck disable=SC2086
+	run $as_nobody "$tmp/zfolioctl" --root "$root" set a.slice/x.service writeback=on
+	check "... and may set nothing" [ "$status" = 6 ]
+	file etc/zfolio.conf "[daemon]
+interval = 100ms
+group = $group"
+	kill -HUP "$pid"
+	sleep 0.3
+	# shellcheck disable=SC2086
+	run $as_nobody "$tmp/zfolioctl" --root "$root" status
+	check "a member of the group gets the daemon's" out_has 'zfoliod runs for'
+	# shellcheck disable=SC2086
+	run $as_nobody "$tmp/zfolioctl" --root "$root" set a.slice/x.service writeback=on
+	check "... and may set nothing either" [ "$status" = 6 ]
+else
+	skip "strangers and members of the group" "needs root"
+fi
+stop
+check "SIGTERM ends the daemon with 0" [ "$status" = 0 ]
+check "the socket is gone" [ ! -e "$root/run/zfolio/control" ]
+
+# --- completion ---
+
+# completed WORD...: what follows the last one, which may be empty
+completed() {
+	run bash -c '. daemon/zfolioctl/completion.bash
+compopt() { :; }
+COMP_WORDS=(zfolioctl "$@") COMP_CWORD=$#
+_zfolioctl
+printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
+}
+
+completed st
+check "commands are completed" [ "$(cat "$tmp/out")" = status ]
+completed set a wr
+check "keys too" [ "$(cat "$tmp/out")" = writeback= ]
+completed --json --col
+check "and options" [ "$(cat "$tmp/out")" = --color ]
+for word in $("$zfolioctl" --help | grep -oE '^  (-h, )?--[a-z]+' | grep -oE -e '--[a-z]+'); do
+	completed "$word"
+	check "... each of them: $word" [ "$(cat "$tmp/out")" = "$word" ]
+done
+# shellcheck disable=SC2013 # names without blanks
+for key in $(sed -n 's/^\t{ CGROUP(\([a-z_]*\)).*/\1/p' daemon/zfoliod/conf_keys.c); do
+	[ "$key" = subtree ] || {
+		completed set a "$key"
+		check "... and each key: $key" grep -qx "$key=" "$tmp/out"
+	}
+done
+
+finish
