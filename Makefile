@@ -135,6 +135,9 @@ CFLAGS_GUEST := -std=gnu11 -O1 -fno-builtin -g $(WARN)
 # has the event loop, the journal and D-Bus.
 DAEMON_LIBS := -Wl,--as-needed -linih -ljansson -lsystemd
 
+# zfolioctl advise compresses pages as the kernel does.
+CTL_LIBS := $(DAEMON_LIBS) -llz4 -lzstd -lpthread
+
 LIB_SRC := $(wildcard daemon/lib/*.c)
 DAEMON_SRC := $(wildcard daemon/zfoliod/*.c)
 CTL_SRC := $(wildcard daemon/zfolioctl/*.c)
@@ -207,7 +210,7 @@ $(B)/obj/modules.a: $(filter-out %/main.o,$(DAEMON_OBJ)) $(LIB_OBJ)
 
 $(B)/zfolioctl: $(CTL_OBJ) $(B)/obj/modules.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lpthread
+	$(CC) $(CFLAGS_ALL) -o $@ $^ $(CTL_LIBS)
 
 $(B)/bench/host/%: $(B)/obj/bench/host/%.o $(B)/libzfolio.a
 	@mkdir -p $(@D)

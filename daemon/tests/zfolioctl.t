@@ -75,7 +75,9 @@ check "... and fits 80 columns" fails grep -qE '.{81}' "$tmp/out"
 for wrong in '' nonsense 'status x' explain 'explain a b' 'set a' 'set a b' \
 	'set a =b' '--bogus status' '--for 5s status' '--interval 1s status' \
 	'--for 0 set a b=c' '--for never set a b=c' '--interval 1 top' \
-	'--iterations 0 top' '--color green status'; do
+	'--iterations 0 top' '--color green status' 'metrics --json' \
+	'--size 64M status' '--size 1 measure' '--samples 0 advise a' advise \
+	'measure x' '--output x top'; do
 	# shellcheck disable=SC2086 # split into words on purpose
 	run "$zfolioctl" $wrong
 	check "wrong usage: $wrong" [ "$status" = 2 ]
@@ -133,6 +135,42 @@ check "names of any bytes are JSON" json 'any(c["path"] == "odd\x1b[31m ?name" f
 ctl status
 check "... and do nothing to the terminal" fails grep -q "$(printf '\033')" "$tmp/out"
 
+# --- metrics ---
+
+# openmetrics PROGRAM [FILE]: of Python, on the families of the output or FILE by
+# name; with the Python that Debian's modules are for
+# shellcheck disable=SC2317 # called by name, through check
+openmetrics() {
+	/usr/bin/python3 -c "import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+text = open(sys.argv[1]).read()
+families = {f.name: f for f in text_string_to_metric_families(text)}
+def value(name, **labels):
+    return [s.value for f in families.values() for s in f.samples
+            if s.name == name and s.labels == labels][0]
+assert $1, $1" "${2:-$tmp/out}"
+}
+
+many
+cgroup 'odd"name\with'
+cgroup "$(printf 'two\nlines')"
+ctl metrics
+check "metrics are OpenMetrics" openmetrics 'len(families) == 22'
+check "... with no daemon" openmetrics 'value("zfolio_daemon_up") == 0'
+check "... counters" openmetrics 'families["zfolio_cgroup_zswpin_pages"].type == "counter"'
+check "... no limit as +Inf" openmetrics 'value("zfolio_cgroup_zswap_max_bytes", cgroup="a.slice/x.service") == float("inf")'
+check "... and values" openmetrics 'value("zfolio_cgroup_zswap_bytes", cgroup="batch.slice/batch-job-7.scope") == 7000000'
+check "... with names escaped" openmetrics 'value("zfolio_cgroup_swap_bytes", cgroup="odd\"name\\with") == 83886080'
+check "... newlines too" openmetrics 'value("zfolio_cgroup_swap_bytes", cgroup="two\nlines") == 83886080'
+echo old >"$tmp/zfolio.prom"
+ctl metrics --output "$tmp/zfolio.prom"
+check "a file is replaced" openmetrics 'value("zfolio_device_size_bytes", device="vda") == 4194300 * 1024' "$tmp/zfolio.prom"
+check "... for all to read" [ "$(stat -c %a "$tmp/zfolio.prom")" = 644 ]
+check "... with nothing left beside it" [ "$(echo "$tmp"/zfolio.prom*)" = "$tmp/zfolio.prom" ]
+ctl metrics --output "$tmp/absent/zfolio.prom"
+check "a place that is not there is named" err_has "^zfolioctl: $tmp/absent/zfolio.prom: No such file"
+check "... and has failed" [ "$status" = 1 ]
+
 # --- with a daemon ---
 
 machine
@@ -145,6 +183,8 @@ check "status says that it runs" out_has '^zfoliod runs for [0-9]+m?s, a tick ea
 check "... and the last action" out_has 'x.service .*ago: memory.zswap.writeback 1 -> 0: configured'
 ctl status --json
 check "... as JSON too" json 'reply["status"]["daemon"]["interval"] == 100000'
+ctl metrics
+check "metrics say that it runs" openmetrics 'value("zfolio_daemon_up") == 1 and value("zfolio_daemon_written_bytes_total") >= 0'
 ctl explain a.slice/x.service
 check "explain has the reason" out_has 'ago: memory.zswap.writeback 1 -> 0: configured'
 ctl explain a.slice/x.service --json

@@ -14,7 +14,7 @@ _zfolioctl_cgroups()
 _zfolioctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands='status top explain set features'
+	local commands='status top explain set features measure advise metrics'
 	local keys='writeback swapin proactive weight pool_target step_min
 		step_max memory_pressure io_pressure refault_limit off_refaults
 		off_ticks thrash_limit thrash_ticks calm dwell swapin_min
@@ -31,14 +31,18 @@ _zfolioctl()
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
-	--for | --interval | --iterations)
+	--output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--for | --interval | --iterations | --size | --samples)
 		return
 		;;
 	esac
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
 		case $word in
-		--color | --root | --for | --interval | --iterations) ((i++)) ;;
+		--color | --root | --for | --interval | --iterations | --size | --samples | --output) ((i++)) ;;
 		-*) ;;
 		*)
 			if [ -z "$command" ]; then
@@ -52,7 +56,7 @@ _zfolioctl()
 	case $cur in
 	-*)
 		mapfile -t COMPREPLY < <(compgen -W '--json --bytes --color
-			--root --for --interval --iterations --help' -- "$cur")
+			--root --for --interval --iterations --size --samples --output --help' -- "$cur")
 		return
 		;;
 	esac
@@ -60,7 +64,7 @@ _zfolioctl()
 	:0)
 		mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
 		;;
-	explain:0 | set:0)
+	explain:0 | set:0 | advise:0)
 		_zfolioctl_cgroups "$cur"
 		;;
 	set:1)

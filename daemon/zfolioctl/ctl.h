@@ -21,6 +21,7 @@ enum {
 	EXIT_UNSUPPORTED = 4,	/* this machine lacks what it takes */
 	EXIT_NO_DAEMON = 5,
 	EXIT_NOT_PERMITTED = 6,
+	EXIT_PRESSURE = 7,	/* not now: memory is short */
 };
 
 struct ctl {
@@ -33,11 +34,23 @@ struct ctl {
 	uint64_t interval;	/* microseconds */
 	uint64_t iterations;	/* 0: without end */
 	uint64_t hold;		/* of set: microseconds, UINT64_MAX: no end */
+	uint64_t size;		/* of measure: bytes */
+	uint64_t samples;	/* of advise: pages */
+	const char *output;	/* of metrics: a file, or NULL */
 };
 
 /* A line on stderr. */
 __attribute__((format(printf, 1, 2)))
 void complain(const char *format, ...);
+
+/* EXIT_OK, or EXIT_USAGE after a complaint: commands that take no argument. */
+int no_arguments(int argc, char **argv);
+
+/*
+ * The path of a cgroup without the slashes that a shell's completion or a habit
+ * adds; to be given to free().
+ */
+char *clean_path(const char *text);
 
 /* ---- answers ---- */
 
@@ -83,6 +96,9 @@ int command_status(const struct ctl *ctl, int argc, char **argv);
 int command_top(const struct ctl *ctl, int argc, char **argv);
 int command_explain(const struct ctl *ctl, int argc, char **argv);
 int command_set(const struct ctl *ctl, int argc, char **argv);
+int command_measure(const struct ctl *ctl, int argc, char **argv);
+int command_advise(const struct ctl *ctl, int argc, char **argv);
+int command_metrics(const struct ctl *ctl, int argc, char **argv);
 int command_features(const struct ctl *ctl, int argc, char **argv);
 
 #endif

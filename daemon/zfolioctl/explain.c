@@ -6,18 +6,6 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A path without the slashes that a shell's completion or a habit adds. */
-static char *clean_path(const char *text)
-{
-	size_t len;
-
-	text += strspn(text, "/");
-	len = strlen(text);
-	while (len && text[len - 1] == '/')
-		len--;
-	return strndup(text, len);
-}
-
 /* ---- explain ---- */
 
 static void print_sizes(const struct ctl *ctl, const json_t *now)
@@ -280,10 +268,9 @@ int command_features(const struct ctl *ctl, int argc, char **argv)
 	json_auto_t *reply = NULL;
 	int status;
 
-	if (argc) {
-		complain("%s: expected no argument: see --help", argv[0]);
-		return EXIT_USAGE;
-	}
+	status = no_arguments(argc, argv);
+	if (status != EXIT_OK)
+		return status;
 	if (source_new(ctl, &source) < 0) {
 		complain("out of memory");
 		return EXIT_FAILED;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +22,12 @@ static void usage(FILE *out)
 "  set CGROUP KEY=VALUE  set a key of [cgroup] (zfolio.conf) for one cgroup,\n"
 "                        until zfoliod ends; KEY= takes that back\n"
 "  features              what this kernel has of what zfoliod uses\n"
+"  measure               how long swap-in from zswap takes here and now, with\n"
+"                        folios of one page, 64K and 1M; takes some seconds and\n"
+"                        root, and changes the folio sizes meanwhile\n"
+"  advise CGROUP         how well a sample of its pages compresses with lz4 and\n"
+"                        zstd, what that costs, and what to do; takes root\n"
+"  metrics               all numbers of status as OpenMetrics text\n"
 "\n"
 "Options:\n"
 "  --json                print the reply as JSON\n"
@@ -33,23 +38,17 @@ static void usage(FILE *out)
 "  --for TIME            with set: take it back after TIME, as 30min\n"
 "  --interval TIME       with top: from one view to the next (default 2s)\n"
 "  --iterations N        with top: end after N views\n"
+"  --size SIZE           with measure: how much memory (default 64M)\n"
+"  --samples N           with advise: how many pages (default 4096)\n"
+"  --output FILE         with metrics: replace FILE as a whole, for the textfile\n"
+"                        collector of node_exporter\n"
 "  -h, --help            this text\n"
 "\n"
 "Exit status: 0 done; 1 failed; 2 wrong usage; 3 no such cgroup, key or\n"
 "value, or a wrong configuration; 4 this machine lacks what it takes, as cgroup\n"
-"v2; 5 zfoliod does not run, for set; 6 only root may do that.\n",
+"v2 or swap; 5 zfoliod does not run, for set; 6 only root may do that; 7 memory\n"
+"is short, so this is no time to measure.\n",
 	      out);
-}
-
-void complain(const char *format, ...)
-{
-	va_list args;
-
-	fputs("zfolioctl: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
 }
 
 /* ---- commands ---- */
@@ -58,6 +57,9 @@ void complain(const char *format, ...)
 enum {
 	TAKES_FOR = 1 << 0,
 	TAKES_INTERVAL = 1 << 1,
+	TAKES_SIZE = 1 << 2,
+	TAKES_SAMPLES = 1 << 3,
+	TAKES_OUTPUT = 1 << 4,
 };
 
 static const struct command {
@@ -70,6 +72,9 @@ static const struct command {
 	{ "explain", command_explain, 0 },
 	{ "set", command_set, TAKES_FOR },
 	{ "features", command_features, 0 },
+	{ "measure", command_measure, TAKES_SIZE },
+	{ "advise", command_advise, TAKES_SAMPLES },
+	{ "metrics", command_metrics, TAKES_OUTPUT },
 };
 
 static const struct command *find_command(const char *name)
@@ -98,7 +103,8 @@ static bool parse_colour(const char *text, struct ctl *ctl)
 static int parse_options(int argc, char **argv, struct ctl *ctl,
 			 unsigned int *ret_given, bool *ret_help)
 {
-	enum { JSON = 256, BYTES, COLOUR, ROOT, FOR, INTERVAL, ITERATIONS };
+	enum { JSON = 256, BYTES, COLOUR, ROOT, FOR, INTERVAL, ITERATIONS,
+	       SIZE, SAMPLES, OUTPUT };
 	static const struct option long_options[] = {
 		{ "json", no_argument, NULL, JSON },
 		{ "bytes", no_argument, NULL, BYTES },
@@ -107,6 +113,9 @@ static int parse_options(int argc, char **argv, struct ctl *ctl,
 		{ "for", required_argument, NULL, FOR },
 		{ "interval", required_argument, NULL, INTERVAL },
 		{ "iterations", required_argument, NULL, ITERATIONS },
+		{ "size", required_argument, NULL, SIZE },
+		{ "samples", required_argument, NULL, SAMPLES },
+		{ "output", required_argument, NULL, OUTPUT },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
@@ -148,6 +157,24 @@ static int parse_options(int argc, char **argv, struct ctl *ctl,
 			    !ctl->iterations)
 				expected = "a number from 1";
 			break;
+		case SIZE:
+			*ret_given |= TAKES_SIZE;
+			/* A megabyte is 256 touches: enough for a percentile. */
+			if (zf_parse_bytes(optarg, &ctl->size) < 0 ||
+			    ctl->size < 1 << 20 || ctl->size > 1ULL << 40 ||
+			    ctl->size % (1 << 20))
+				expected = "whole megabytes, such as 64M";
+			break;
+		case SAMPLES:
+			*ret_given |= TAKES_SAMPLES;
+			if (zf_parse_u64(optarg, &ctl->samples) < 0 ||
+			    !ctl->samples || ctl->samples > 1000000)
+				expected = "a number from 1 to 1000000";
+			break;
+		case OUTPUT:
+			*ret_given |= TAKES_OUTPUT;
+			ctl->output = optarg;
+			break;
 		case 'h':
 			*ret_help = true;
 			return EXIT_OK;
@@ -168,7 +195,9 @@ int main(int argc, char **argv)
 	_cleanup_(zf_path_freep) struct zf_path *sys = NULL;
 	struct ctl ctl = {
 		.root = "/", .interval = 2 * ZF_USEC_PER_SEC,
-		.hold = UINT64_MAX,
+		.hold = UINT64_MAX, .size = 64 << 20,
+		/* Shares are right within 2 % then. */
+		.samples = 4096,
 	};
 	const struct command *command;
 	unsigned int given = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -302,6 +303,38 @@ int source_ask(struct source *source, json_t *request, json_t **ret_reply)
 		return complain_reply(reply);
 	*ret_reply = reply;
 	return EXIT_OK;
+}
+
+/* ---- what all commands share ---- */
+
+void complain(const char *format, ...)
+{
+	va_list args;
+
+	fputs("zfolioctl: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+int no_arguments(int argc, char **argv)
+{
+	if (!argc)
+		return EXIT_OK;
+	complain("%s: expected no argument: see --help", argv[0]);
+	return EXIT_USAGE;
+}
+
+char *clean_path(const char *text)
+{
+	size_t len;
+
+	text += strspn(text, "/");
+	len = strlen(text);
+	while (len && text[len - 1] == '/')
+		len--;
+	return strndup(text, len);
 }
 
 int print_json(const json_t *reply)

@@ -380,14 +380,6 @@ static int print_view(const struct ctl *ctl, const char *excuse,
 	return EXIT_OK;
 }
 
-static int no_arguments(int argc, char **argv)
-{
-	if (!argc)
-		return EXIT_OK;
-	complain("%s: expected no argument: see --help", argv[0]);
-	return EXIT_USAGE;
-}
-
 static int ask_status(struct source *source, json_t **ret_reply)
 {
 	return source_ask(source, json_pack("{s:i, s:s}", "zfolio", 1, "get",
