@@ -152,6 +152,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
 LIB_TEST_OBJ := $(LIB_SRC:%.c=$(B)/obj-test/%.o)
 DAEMON_OBJ := $(DAEMON_SRC:%.c=$(B)/obj/%.o)
 CTL_OBJ := $(CTL_SRC:%.c=$(B)/obj/%.o)
+CTL_TEST_OBJ := $(CTL_SRC:%.c=$(B)/obj-test/%.o)
 DAEMON_TEST_OBJ := $(DAEMON_SRC:%.c=$(B)/obj-test/%.o)
 GUEST_LIB_OBJ := $(GUEST_LIB_SRC:%.c=$(B)/obj/%.o)
 
@@ -187,16 +188,15 @@ $(B)/libzfolio.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# An archive, so that a test takes only the modules that it is about; main() stays
-# out of it.
-$(B)/obj-test/modules.a: $(LIB_TEST_OBJ) $(DAEMON_TEST_OBJ)
+# An archive, so that a test takes only the modules that it is about.
+$(B)/obj-test/modules.a: $(LIB_TEST_OBJ) $(filter-out %/main.o,$(DAEMON_TEST_OBJ) $(CTL_TEST_OBJ))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
 $(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(B)/obj-test/modules.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka $(DAEMON_LIBS) -lm
+	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka $(CTL_LIBS) -lm
 
 $(B)/zfoliod: $(DAEMON_OBJ) $(B)/libzfolio.a
 	@mkdir -p $(@D)

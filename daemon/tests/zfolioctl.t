@@ -171,6 +171,83 @@ ctl metrics --output "$tmp/absent/zfolio.prom"
 check "a place that is not there is named" err_has "^zfolioctl: $tmp/absent/zfolio.prom: No such file"
 check "... and has failed" [ "$status" = 1 ]
 
+# --- measure ---
+
+# The measurement itself needs a kernel of its own: selftests/tests.list.
+if [ "$(id -u)" = 0 ]; then
+	machine
+	file proc/meminfo 'MemTotal: 1048576 kB
+MemAvailable: 900000 kB
+Zswap: 150000 kB'
+	ctl measure
+	check "measure wants room in the pool" [ "$status" = 7 ]
+	check "... and says how much there is" err_has "not now: zswap's pool has room for 58.3M, and 64M"
+	file proc/meminfo 'MemTotal: 1048576 kB
+MemAvailable: 200000 kB'
+	ctl measure
+	check "... and memory" [ "$status" = 7 ]
+	check "... and says so" err_has 'not now: 195M of memory are available, and 64M need 4 times that'
+	file proc/swaps 'Filename Type Size Used Priority'
+	ctl measure
+	check "... and swap" [ "$status" = 4 ]
+	file sys/module/zswap/parameters/enabled N
+	ctl measure
+	check "... and zswap" [ "$status" = 4 ]
+	check "... and says what to do" err_has 'parameters/enabled: expected Y: switch zswap on'
+	machine
+	(sleep 0.5 && file proc/pressure/memory 'some avg10=50.00 avg60=0.00 avg300=0.00 total=500000') &
+	file proc/pressure/memory 'some avg10=0.00 avg60=0.00 avg300=0.00 total=0'
+	ctl measure
+	wait
+	check "... and that nobody waits for memory" err_has 'not now: tasks wait 50.00% of the time for memory, limit 10.00%'
+	check "... with the same status" [ "$status" = 7 ]
+else
+	skip "what measure wants" "needs root"
+fi
+
+# --- advise ---
+
+# process PID: 64 pages of zeros, 64 of text, 64 of noise and 64 in swap
+process() {
+	mkdir -p "$root/proc/$1"
+	python3 - "$root/proc/$1" <<'END'
+import random, struct, sys
+random.seed(1)
+text = b"".join(b"line %d of a text\n" % i for i in range(20000))
+with open(sys.argv[1] + "/mem", "wb") as mem:
+    mem.seek(4096 * 16)
+    mem.write(bytes(4096 * 64) + text[:4096 * 64] + random.randbytes(4096 * 64))
+with open(sys.argv[1] + "/pagemap", "wb") as pagemap:
+    pagemap.seek(8 * 16)
+    pagemap.write(struct.pack("<Q", 1 << 63) * 192 + struct.pack("<Q", 1 << 62) * 64)
+with open(sys.argv[1] + "/smaps", "w") as smaps:
+    smaps.write("00010000-00110000 rw-p 00000000 00:00 0\n"
+                "Anonymous: 768 kB\nSwap: 256 kB\n")
+END
+}
+
+machine
+file sys/module/zswap/parameters/compressor lz4
+for name in a.slice a.slice/x.service a.slice/y.service; do
+	: >"$cg/$name/cgroup.procs"
+done
+echo 10 >"$cg/a.slice/x.service/cgroup.procs"
+process 10
+ctl advise a.slice
+check "advise tells what it looked at" out_has '^a.slice: 192 pages of 768K in memory, from 1 process'
+check "... and what it did not" out_has '^256K are in swap already'
+check "... with 0" [ "$status" = 0 ]
+ctl advise a.slice --json --samples 100
+check "as many pages as asked for" json 'reply["advise"]["sampled"] == 100'
+check "a third of them is zeros" json '15 < reply["advise"]["zero"] < 55'
+check "... a third becomes smaller with neither" json 'all(15 < c["incompressible"] < 55 for c in reply["advise"]["compressors"])'
+check "... and the rest much smaller" json 'all(c["bytes"] < 4096 * (c["incompressible"] + 0.5 * (100 - reply["advise"]["zero"] - c["incompressible"])) for c in reply["advise"]["compressors"])'
+ctl advise a.slice/z.service
+check "a cgroup that is not there is named" err_has 'a.slice/z.service: no such cgroup'
+check "... and bad input" [ "$status" = 3 ]
+ctl advise a.slice/y.service
+check "a cgroup without processes" out_has '^No page could be read'
+
 # --- with a daemon ---
 
 machine

@@ -213,6 +213,14 @@ static uint64_t ratio_of(const json_t *advise, const json_t *compressor)
 				  bytes) : 0;
 }
 
+/* "1 page", "2 pages" */
+static const char *count_of(uint64_t nr, const char *one, const char *many,
+			    char text[64])
+{
+	snprintf(text, 64, "%" PRIu64 " %s", nr, nr == 1 ? one : many);
+	return text;
+}
+
 static int add_compressor(struct table *table, const json_t *advise,
 			  const json_t *compressor)
 {
@@ -228,6 +236,8 @@ static int add_compressor(struct table *table, const json_t *advise,
 	r = table_add(table, TINT_PLAIN, text);
 	snprintf(text, sizeof(text), "%" PRIu64 ".%02" PRIu64, ratio / 100,
 		 ratio % 100);
+	if (!pages)
+		strcpy(text, "-");
 	if (r >= 0)
 		r = table_add(table, TINT_PLAIN, text);
 	zf_format_share(pages ? zf_mul_div(number_of(compressor,
@@ -300,18 +310,22 @@ static void print_advice(const struct term *term, const json_t *advise)
 
 static void print_limits(const struct term *term, const json_t *advise)
 {
-	char text[256], bytes[ZF_BYTES_LEN];
+	char text[256], bytes[ZF_BYTES_LEN], processes[64], pages[64];
 
 	if (number_of(advise, "not_readable")) {
 		snprintf(text, sizeof(text),
-			 "%" PRIu64 " processes could not be looked into: only root may, and not from inside a container.",
-			 number_of(advise, "not_readable"));
+			 "%s could not be looked into: only root may, and not from inside a container.",
+			 count_of(number_of(advise, "not_readable"),
+				  "process", "processes", processes));
 		term_wrap(term, 0, text);
 	}
 	if (number_of(advise, "gone") || number_of(advise, "missed")) {
 		snprintf(text, sizeof(text),
-			 "%" PRIu64 " processes and %" PRIu64 " pages were gone when they were looked for.",
-			 number_of(advise, "gone"), number_of(advise, "missed"));
+			 "%s and %s were gone when they were looked for.",
+			 count_of(number_of(advise, "gone"), "process",
+				  "processes", processes),
+			 count_of(number_of(advise, "missed"), "page", "pages",
+				  pages));
 		term_wrap(term, 0, text);
 	}
 	if (number_of(advise, "swapped")) {
@@ -333,7 +347,7 @@ int advise_print(const struct term *term, const json_t *advise)
 	_cleanup_(table_freep) struct table *table = NULL;
 	uint64_t sampled = number_of(advise, "sampled");
 	char bytes[ZF_BYTES_LEN], zero[ZF_SHARE_LEN], same[ZF_SHARE_LEN];
-	char text[512];
+	char text[512], pages[64], processes[64];
 	const json_t *compressor;
 	size_t i;
 	int r;
@@ -347,10 +361,12 @@ int advise_print(const struct term *term, const json_t *advise)
 	if (r < 0)
 		return r;
 	snprintf(text, sizeof(text),
-		 "%.200s: %" PRIu64 " pages of %s in memory, from %" PRIu64 " processes",
-		 string_of(advise, "cgroup"), sampled,
+		 "%.200s: %s of %s in memory, from %s",
+		 string_of(advise, "cgroup"),
+		 count_of(sampled, "page", "pages", pages),
 		 term_bytes(term, number_of(advise, "anonymous"), bytes),
-		 number_of(advise, "processes"));
+		 count_of(number_of(advise, "processes"), "process",
+			  "processes", processes));
 	term_wrap(term, 0, text);
 	if (sampled) {
 		printf("%s zeros, %s filled with another word\n\n",

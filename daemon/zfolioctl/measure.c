@@ -409,20 +409,22 @@ static uint64_t count_at(const json_t *size, uint64_t from)
 
 /*
  * Bars show shares on a scale of powers of ten, so that the rare and slow touches
- * can be seen: a full one is all, a tenth of one 1 in 10^9, and each power in
- * between takes a tenth.
+ * can be seen: a full one is all, and each power less takes a sixth of it. One of
+ * a million, 4 GiB of pages, is a sixth.
  */
+#define BAR_STEPS 6
+
 static unsigned int bar_length(uint64_t count, uint64_t all, unsigned int room)
 {
-	unsigned int tenths = 10;
+	unsigned int steps = BAR_STEPS;
 
 	if (!count)
 		return 0;
-	while (tenths > 1 && zf_mul_div(count, 2, 1) < all) {
+	while (steps > 1 && zf_mul_div(count, 2, 1) < all) {
 		count = zf_mul_div(count, 10, 1);
-		tenths--;
+		steps--;
 	}
-	return (room * tenths + 9) / 10;
+	return (room * steps + BAR_STEPS - 1) / BAR_STEPS;
 }
 
 static void print_bucket(const struct term *term, const json_t *folios,
@@ -440,13 +442,13 @@ static void print_bucket(const struct term *term, const json_t *folios,
 		uint64_t all = number_of(size, "pages");
 		unsigned int len = bar_length(count, all, room);
 
-		printf("%7" PRIu64 " ", count);
-		fputs(term_on(term, TINT_GOOD), stdout);
+		printf("%7" PRIu64 "%s%s", count, len ? " " : "",
+		       term_on(term, TINT_GOOD));
 		for (unsigned int j = 0; j < len; j++)
 			putchar('#');
 		fputs(term_off(term), stdout);
 		if (i + 1 < nr)
-			printf("%*s", room - len + 1, "");
+			printf("%*s", room - len + (len ? 1 : 2), "");
 	}
 	putchar('\n');
 }
