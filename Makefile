@@ -26,6 +26,7 @@ B := build
 # Where `make install` puts things; DESTDIR stands before all of it.
 PREFIX ?= /usr/local
 DOCDIR = $(PREFIX)/share/doc/zfolio
+MANDIR = $(PREFIX)/share/man
 
 # make would otherwise keep a half-written target after an error.
 .DELETE_ON_ERROR:
@@ -87,6 +88,9 @@ install: daemon ## install the daemon, its tool and its unit: PREFIX=/usr/local,
 	install -D -m 755 $(B)/zfolioctl $(DESTDIR)$(PREFIX)/bin/zfolioctl
 	install -D -m 644 daemon/zfolioctl/completion.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/zfolioctl
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 daemon/man/zfolioctl.1
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 daemon/man/zfolio.conf.5
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 daemon/man/zfoliod.8
 	install -D -m 644 daemon/README.md $(DESTDIR)$(DOCDIR)/README.md
 	install -D -m 644 daemon/systemd/zfolio.conf $(DESTDIR)$(DOCDIR)/zfolio.conf
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
@@ -99,6 +103,9 @@ install: daemon ## install the daemon, its tool and its unit: PREFIX=/usr/local,
 uninstall: ## remove what install has installed
 	rm -f $(DESTDIR)$(PREFIX)/sbin/zfoliod $(DESTDIR)$(PREFIX)/bin/zfolioctl \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/zfolioctl \
+		$(DESTDIR)$(MANDIR)/man1/zfolioctl.1 \
+		$(DESTDIR)$(MANDIR)/man5/zfolio.conf.5 \
+		$(DESTDIR)$(MANDIR)/man8/zfoliod.8 \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service \
 		$(DESTDIR)$(DOCDIR)/README.md $(DESTDIR)$(DOCDIR)/zfolio.conf
 	-rmdir $(DESTDIR)$(DOCDIR)
