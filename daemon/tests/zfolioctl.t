@@ -125,9 +125,11 @@ ctl set a.slice/x.service writeback=on
 check "nothing can be set without a daemon" [ "$status" = 5 ]
 check "... and it says so" err_has 'zfoliod does not run'
 ctl status --json
+cp "$tmp/out" "$tmp/reply.status.json"
 check "JSON has a version, and no daemon" json 'reply["zfolio"] == 1 and reply["status"]["daemon"] is None'
 check "... and all cgroups" json 'len(reply["status"]["cgroups"]) == 27'
 ctl features --json
+cp "$tmp/out" "$tmp/reply.features.json"
 check "features as JSON" json 'reply["features"]["knobs"]["memory.zswap.max"] is True'
 cgroup "$(printf 'odd\033[31m \377name')"
 ctl --json status
@@ -238,6 +240,7 @@ check "advise tells what it looked at" out_has '^a.slice: 192 pages of 768K in m
 check "... and what it did not" out_has '^256K are in swap already'
 check "... with 0" [ "$status" = 0 ]
 ctl advise a.slice --json --samples 100
+cp "$tmp/out" "$tmp/reply.advise.json"
 check "as many pages as asked for" json 'reply["advise"]["sampled"] == 100'
 check "a third of them is zeros" json '15 < reply["advise"]["zero"] < 55'
 check "... a third becomes smaller with neither" json 'all(15 < c["incompressible"] < 55 for c in reply["advise"]["compressors"])'
@@ -260,11 +263,13 @@ check "status says that it runs" out_has '^zfoliod runs for [0-9]+m?s, a tick ea
 check "... and the last action" out_has 'x.service .*ago: memory.zswap.writeback 1 -> 0: configured'
 ctl status --json
 check "... as JSON too" json 'reply["status"]["daemon"]["interval"] == 100000'
+cp "$tmp/out" "$tmp/reply.running.json"
 ctl metrics
 check "metrics say that it runs" openmetrics 'value("zfolio_daemon_up") == 1 and value("zfolio_daemon_written_bytes_total") >= 0'
 ctl explain a.slice/x.service
 check "explain has the reason" out_has 'ago: memory.zswap.writeback 1 -> 0: configured'
 ctl explain a.slice/x.service --json
+cp "$tmp/out" "$tmp/reply.explain.json"
 check "... as JSON too" json 'reply["explain"]["events"][0]["reason"] == "configured"'
 ctl features
 check "features come from the daemon, which has tried" out_has 'source=zswap +yes'
@@ -329,6 +334,32 @@ fi
 stop
 check "SIGTERM ends the daemon with 0" [ "$status" = 0 ]
 check "the socket is gone" [ ! -e "$root/run/zfolio/control" ]
+
+# --- what the README says of replies ---
+
+# known NAME FILE...: each member of the replies in these files is in the README
+# shellcheck disable=SC2317 # called by name, through check
+known() {
+	python3 - "$@" <<'END'
+import json, re, sys
+words = set(re.findall(r"`([a-z0-9_]+)`", open("daemon/README.md").read()))
+def look(value, inside=""):
+    if isinstance(value, list):
+        for item in value:
+            look(item, inside)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            # Names of knobs are those of their files.
+            assert key in words or inside == "knobs", key
+            look(item, key)
+for name in sys.argv[1:]:
+    reply = json.load(open(name))
+    assert reply.pop("zfolio") == 1
+    look(reply)
+END
+}
+
+check "all members of replies are described" known "$tmp"/reply.*.json
 
 # --- completion ---
 
