@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -443,18 +442,14 @@ int zf_swapin_tidy(const struct zf_path *sys, const char *cgroup_root)
 	_cleanup_(zf_path_freep) struct zf_path *root = NULL;
 	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *entry;
-	int fd, r, first = 0;
+	int r, first = 0;
 
 	r = zf_path_open_at(sys, cgroup_root, &root);
 	if (r < 0)
 		return r == -ENOENT ? -EOPNOTSUPP : r;
-	fd = openat(zf_path_fd(root), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	stream = fd < 0 ? NULL : fdopendir(fd);
-	if (!stream) {
-		r = -errno;
-		zf_closep(&fd);
+	r = zf_path_open_dir(root, &stream);
+	if (r < 0)
 		return r;
-	}
 	while ((entry = readdir(stream))) {
 		if (!is_left_behind(entry->d_name))
 			continue;

@@ -16,6 +16,7 @@
 #include "../zfoliod/policy.h"
 
 #include "measure.h"
+#include "saved.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -135,6 +136,22 @@ static int check_room(const struct zf_path *sys, uint64_t bytes)
 	return EXIT_OK;
 }
 
+/* What measurements have left that were killed. */
+static int start_clean(const struct zf_path *sys, struct saved **ret_saved)
+{
+	int r = saved_open(sys, ret_saved);
+
+	if (r == -EBUSY)
+		complain("not now: another measurement runs");
+	else if (r < 0)
+		complain("/" SAVED_FILE ": %s", strerror(-r));
+	if (r < 0)
+		return r == -EBUSY ? EXIT_PRESSURE : EXIT_FAILED;
+	/* A cgroup that can not be removed is no harm to this one. */
+	zf_swapin_tidy(sys, ZF_CGROUP_ROOT);
+	return EXIT_OK;
+}
+
 /* ---- measuring ---- */
 
 /* Lies in shared memory: how the process that measures reports. */
@@ -148,8 +165,9 @@ struct outcome {
  * The folio sizes are set by the parent, which puts them back whatever becomes of
  * this process; this one does when the parent has gone. So either may be killed.
  */
-static void measure_in_child(const struct ctl *ctl, struct zf_knobs *knobs,
-			     pid_t parent, struct outcome *outcome)
+static void measure_in_child(const struct ctl *ctl, struct saved *saved,
+			     struct zf_knobs *knobs, pid_t parent,
+			     struct outcome *outcome)
 {
 	/* Contents that no earlier measurement has had. */
 	const struct zf_swapin_params params = {
@@ -163,8 +181,10 @@ static void measure_in_child(const struct ctl *ctl, struct zf_knobs *knobs,
 		outcome->error = zf_swapin_measure(ctl->sys, &params,
 						   &outcome->result,
 						   &outcome->failure);
-	if (getppid() != parent)
+	if (getppid() != parent) {
 		zf_knobs_restore(knobs);
+		saved_forget(saved);
+	}
 	_exit(0);
 }
 
@@ -199,8 +219,9 @@ static int complain_outcome(const char *name, const struct outcome *outcome)
 	return outcome->error == -EOPNOTSUPP ? EXIT_UNSUPPORTED : EXIT_FAILED;
 }
 
-static int measure_size(const struct ctl *ctl, const char *name,
-			uint64_t folio, struct outcome *outcome)
+static int measure_size(const struct ctl *ctl, struct saved *saved,
+			const char *name, uint64_t folio,
+			struct outcome *outcome)
 {
 	_cleanup_(zf_knobs_restorep) struct zf_knobs *knobs = NULL;
 	pid_t parent = getpid(), child;
@@ -224,7 +245,7 @@ static int measure_size(const struct ctl *ctl, const char *name,
 		return EXIT_FAILED;
 	}
 	if (!child)
-		measure_in_child(ctl, knobs, parent, outcome);
+		measure_in_child(ctl, saved, knobs, parent, outcome);
 	if (!wait_for(child))
 		zf_swapin_tidy(ctl->sys, ZF_CGROUP_ROOT);
 	if (interrupted || outcome->error < 0)
@@ -313,7 +334,8 @@ static const char *size_name(uint64_t folio, char text[ZF_BYTES_LEN])
 	return folio ? zf_format_bytes(folio, text) : strcpy(text, "page");
 }
 
-static int measure_all(const struct ctl *ctl, json_t *object)
+static int measure_all(const struct ctl *ctl, struct saved *saved,
+		       json_t *object)
 {
 	struct outcome *outcome;
 	int status = EXIT_OK;
@@ -327,8 +349,8 @@ static int measure_all(const struct ctl *ctl, json_t *object)
 	for (size_t i = 0; status == EXIT_OK && i < ARRAY_SIZE(sizes); i++) {
 		char name[ZF_BYTES_LEN];
 
-		status = measure_size(ctl, size_name(sizes[i], name), sizes[i],
-				      outcome);
+		status = measure_size(ctl, saved, size_name(sizes[i], name),
+				      sizes[i], outcome);
 		if (status == EXIT_OK &&
 		    json_array_append_new(json_object_get(object, "folios"),
 					  size_to_json(sizes[i], outcome)) < 0) {
@@ -524,21 +546,26 @@ int measure_print(const struct term *term, const json_t *measure)
 
 int command_measure(const struct ctl *ctl, int argc, char **argv)
 {
+	_cleanup_(saved_freep) struct saved *saved = NULL;
 	json_auto_t *reply = NULL;
 	json_t *object;
-	int status = no_arguments(argc, argv);
+	int status = no_arguments(argc, argv), r;
 
 	if (status == EXIT_OK)
 		status = check_zswap(ctl->sys);
-	if (status == EXIT_OK) {
-		/* What one has left that was killed; no reason to stop. */
-		zf_swapin_tidy(ctl->sys, ZF_CGROUP_ROOT);
+	if (status == EXIT_OK)
+		status = start_clean(ctl->sys, &saved);
+	if (status == EXIT_OK)
 		status = check_pressure(ctl->sys);
-	}
 	if (status == EXIT_OK)
 		status = check_room(ctl->sys, ctl->size);
 	if (status != EXIT_OK)
 		return status;
+	r = saved_note(saved);
+	if (r < 0) {
+		complain("/" SAVED_FILE ": %s", strerror(-r));
+		return EXIT_FAILED;
+	}
 	catch_signals();
 	object = start_object(ctl);
 	reply = json_pack("{s:i, s:o}", "zfolio", 1, "measure", object);
@@ -546,7 +573,8 @@ int command_measure(const struct ctl *ctl, int argc, char **argv)
 		complain("out of memory");
 		return EXIT_FAILED;
 	}
-	status = measure_all(ctl, object);
+	status = measure_all(ctl, saved, object);
+	saved_forget(saved);
 	if (status != EXIT_OK)
 		return status;
 	if (ctl->json)

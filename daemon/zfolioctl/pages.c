@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <zfolio/cgroup.h>
 #include <zfolio/units.h>
@@ -148,18 +146,13 @@ static int look_at_cgroup(struct sampling *s, const struct zf_path *cgroup,
 {
 	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *entry;
-	int fd, r;
+	int r;
 
 	r = look_at_processes(s, cgroup);
+	if (r >= 0)
+		r = zf_path_open_dir(cgroup, &stream);
 	if (r < 0)
 		return r;
-	fd = openat(zf_path_fd(cgroup), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	stream = fd < 0 ? NULL : fdopendir(fd);
-	if (!stream) {
-		r = -errno;
-		zf_closep(&fd);
-		return r;
-	}
 	while (r >= 0 && depth < DEPTH_MAX && (entry = readdir(stream))) {
 		_cleanup_(zf_path_freep) struct zf_path *child = NULL;
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 
 #include "../zfoliod/requests.h"
@@ -68,14 +67,13 @@ static int reach(const struct ctl *ctl)
 	_cleanup_(zf_path_freep) struct zf_path *dir = NULL;
 	_cleanup_close_ int fd = -EBADF;
 	const struct timeval patience = { .tv_sec = ANSWER_SEC };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address;
 	int r;
 
 	r = zf_path_open_at(ctl->sys, SERVER_DIR, &dir);
 	if (r < 0)
 		return r;
-	snprintf(address.sun_path, sizeof(address.sun_path),
-		 "/proc/self/fd/%d/" SERVER_SOCKET, zf_path_fd(dir));
+	server_address(zf_path_fd(dir), &address);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include "server.h"
 
@@ -370,11 +369,7 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events,
 	return 0;
 }
 
-/*
- * The directory's handle stands for its name, which may be longer than an
- * address has room for.
- */
-static void make_address(int dir, struct sockaddr_un *address)
+void server_address(int dir, struct sockaddr_un *address)
 {
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	snprintf(address->sun_path, sizeof(address->sun_path),
@@ -396,7 +391,7 @@ static int bind_socket(int dir)
 	_cleanup_close_ int fd = -EBADF;
 	struct sockaddr_un address;
 
-	make_address(dir, &address);
+	server_address(dir, &address);
 	if (is_answered(&address))
 		return -EADDRINUSE;
 	if (unlinkat(dir, SERVER_SOCKET, 0) < 0 && errno != ENOENT)

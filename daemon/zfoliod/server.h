@@ -20,6 +20,7 @@
 #define ZFOLIOD_SERVER_H
 
 #include <stdbool.h>
+#include <sys/un.h>
 
 #include <jansson.h>
 #include <systemd/sd-event.h>
@@ -97,6 +98,12 @@ void server_set_group(struct server *server, uint64_t group);
  * (both were told so, as far as they listen), or another error.
  */
 int server_adopt(struct server *server, int fd);
+
+/*
+ * The address of the socket in a directory that is held: its handle stands for
+ * its name, which may be longer than an address has room for.
+ */
+void server_address(int dir, struct sockaddr_un *ret_address);
 
 /* How many connections there are. */
 size_t server_nr_clients(const struct server *server);
