@@ -73,7 +73,7 @@ static const struct key keys[] = {
 	{ DAEMON(drift), TYPE_DRIFT, MEMBER(settings, drift),
 	  0, 0, "respect or reapply" },
 	{ DAEMON(group), TYPE_GROUP, MEMBER(settings, group),
-	  0, UINT32_MAX - 1, "a group of this system by name or number, or none" },
+	  0, UINT64_MAX, "a group of this system by name or number, or none" },
 
 	{ DEVICE(write_rate), TYPE_RATE, MEMBER(device_policy, write_rate),
 	  0, 1ULL << 40, "a size for each s, min, h or day, such as 8M/s" },
@@ -167,8 +167,12 @@ static int parse_group(const char *text, uint64_t *ret)
 		*ret = GROUP_NONE;
 		return 0;
 	}
-	if (*text >= '0' && *text <= '9')
-		return zf_parse_u64(text, ret);
+	if (*text >= '0' && *text <= '9') {
+		int r = zf_parse_u64(text, ret);
+
+		/* The greatest one stands for no group, in system calls and here. */
+		return r >= 0 && *ret >= UINT32_MAX ? -ERANGE : r;
+	}
 	if (getgrnam_r(text, &entry, buffer, sizeof(buffer), &found) || !found)
 		return -EINVAL;
 	*ret = entry.gr_gid;
@@ -216,10 +220,6 @@ static int set_value(const struct key *key, const char *text, void *values)
 		return r;
 	case TYPE_GROUP:
 		r = parse_group(text, &number);
-		if (r >= 0 && number == GROUP_NONE) {
-			memcpy(member, &number, sizeof(number));
-			return 0;
-		}
 		break;
 	case TYPE_COUNT:
 		r = zf_parse_u64(text, &number);
