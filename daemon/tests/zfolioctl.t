@@ -137,6 +137,88 @@ check "names of any bytes are JSON" json 'any(c["path"] == "odd\x1b[31m ?name" f
 ctl status
 check "... and do nothing to the terminal" fails grep -q "$(printf '\033')" "$tmp/out"
 
+# --- top on a terminal ---
+
+# terminal KEYS: top in a terminal of 80x24, with keys pressed one after the other;
+# fails unless it ends with 0 and leaves the screen as it was
+# shellcheck disable=SC2317 # called by name, through check
+terminal() {
+	python3 - "$1" "$tmp/out" "$zfolioctl" --root "$root" top --interval 300ms <<'END'
+import fcntl, os, pty, select, struct, sys, termios, time
+keys, out, command = sys.argv[1], sys.argv[2], sys.argv[3:]
+pid, fd = pty.fork()
+if pid == 0:
+    # The size is there before the program looks.
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    os.execv(command[0], command)
+text = b""
+deadline = time.monotonic() + 60
+while time.monotonic() < deadline:
+    if select.select([fd], [], [], 0.1)[0]:
+        try:
+            piece = os.read(fd, 65536)
+        except OSError:
+            break
+        text += piece
+        # A view is whole with the line that names the keys.
+        if keys and b"sort (" in piece:
+            os.write(fd, keys[0].encode())
+            keys = keys[1:]
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+open(out, "wb").write(text)
+assert status == 0, status
+assert text.startswith(b"\x1b[?1049h") and text.endswith(b"\x1b[?1049l"), text
+views = text.split(b"\x1b[H\x1b[2J")[1:]
+assert all(view.count(b"\n") <= 23 for view in views)
+END
+}
+
+many
+check "q ends it" terminal q
+check "... after a view in colour" grep -q "$(printf '\033\\[1mCGROUP')" "$tmp/out"
+check "s sorts by another column" terminal ssq
+check "... which it names" grep -q 'sort (DISK)' "$tmp/out"
+check "Ctrl-C ends it as well" terminal "$(printf '\003')"
+NO_COLOR=1
+export NO_COLOR
+check "NO_COLOR" terminal q
+unset NO_COLOR
+check "... is honoured" fails grep -q "$(printf '\033\\[1m')" "$tmp/out"
+
+# --- servers that are none ---
+
+# server TEXT: answers one request with it
+server() {
+	rm -f "$root/run/zfolio/control"
+	mkdir -p "$root/run/zfolio"
+	python3 - "$root/run/zfolio" "$1" <<'END' &
+import os, socket, sys
+os.chdir(sys.argv[1])
+s = socket.socket(socket.AF_UNIX)
+s.bind("control")
+s.listen()
+c = s.accept()[0]
+c.recv(8192)
+c.sendall(sys.argv[2].encode())
+END
+	pid=$!
+	within_5s [ -S "$root/run/zfolio/control" ]
+}
+
+server 'no JSON'
+ctl status
+check "a reply that is none is an error" [ "$status" = 1 ]
+check "... with the socket's name" err_has '^zfolioctl: /run/zfolio/control: Protocol error'
+wait "$pid"
+server '{"zfolio": 1, "status": {}}'
+ctl status
+check "what is missing in a reply is taken for nothing" [ "$status" = 0 ]
+wait "$pid"
+server '{"zfolio": 1, "error": {"code": "EBUSY", "message": "try again"}}'
+ctl status
+check "an error is told" err_has '^zfolioctl: try again'
+wait "$pid"
+
 # --- metrics ---
 
 # openmetrics PROGRAM [FILE]: of Python, on the families of the output or FILE by
