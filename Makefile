@@ -6,6 +6,7 @@
 #
 #   daemon/lib/*.c    -> build/libzfolio.a        static library of include/zfolio/
 #   daemon/zfoliod/*.c -> build/zfoliod           the daemon
+#   daemon/zfolioctl/*.c -> build/zfolioctl       the tool that asks it
 #   daemon/tests/*.c  -> build/tests/NAME         host unit tests (cmocka)
 #   bench/*.c         -> build/bench/NAME         guest programs, static
 #   bench/host/*.c    -> build/bench/host/NAME    host programs (jansson)
@@ -25,6 +26,7 @@ B := build
 # Where `make install` puts things; DESTDIR stands before all of it.
 PREFIX ?= /usr/local
 DOCDIR = $(PREFIX)/share/doc/zfolio
+MANDIR = $(PREFIX)/share/man
 
 # make would otherwise keep a half-written target after an error.
 .DELETE_ON_ERROR:
@@ -81,8 +83,14 @@ test: deps ## host unit tests, harness tests, guest tests on both kernels
 	@selftests/run
 
 .PHONY: install
-install: daemon ## install the daemon and its unit: PREFIX=/usr/local, DESTDIR=
+install: daemon ## install the daemon, its tool and its unit: PREFIX=/usr/local, DESTDIR=
 	install -D -m 755 $(B)/zfoliod $(DESTDIR)$(PREFIX)/sbin/zfoliod
+	install -D -m 755 $(B)/zfolioctl $(DESTDIR)$(PREFIX)/bin/zfolioctl
+	install -D -m 644 daemon/zfolioctl/completion.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/zfolioctl
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 daemon/man/zfolioctl.1
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 daemon/man/zfolio.conf.5
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 daemon/man/zfoliod.8
 	install -D -m 644 daemon/README.md $(DESTDIR)$(DOCDIR)/README.md
 	install -D -m 644 daemon/systemd/zfolio.conf $(DESTDIR)$(DOCDIR)/zfolio.conf
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
@@ -93,7 +101,11 @@ install: daemon ## install the daemon and its unit: PREFIX=/usr/local, DESTDIR=
 
 .PHONY: uninstall
 uninstall: ## remove what install has installed
-	rm -f $(DESTDIR)$(PREFIX)/sbin/zfoliod \
+	rm -f $(DESTDIR)$(PREFIX)/sbin/zfoliod $(DESTDIR)$(PREFIX)/bin/zfolioctl \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/zfolioctl \
+		$(DESTDIR)$(MANDIR)/man1/zfolioctl.1 \
+		$(DESTDIR)$(MANDIR)/man5/zfolio.conf.5 \
+		$(DESTDIR)$(MANDIR)/man8/zfoliod.8 \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service \
 		$(DESTDIR)$(DOCDIR)/README.md $(DESTDIR)$(DOCDIR)/zfolio.conf
 	-rmdir $(DESTDIR)$(DOCDIR)
@@ -130,8 +142,12 @@ CFLAGS_GUEST := -std=gnu11 -O1 -fno-builtin -g $(WARN)
 # has the event loop, the journal and D-Bus.
 DAEMON_LIBS := -Wl,--as-needed -linih -ljansson -lsystemd
 
+# zfolioctl advise compresses pages as the kernel does.
+CTL_LIBS := $(DAEMON_LIBS) -llz4 -lzstd -lpthread
+
 LIB_SRC := $(wildcard daemon/lib/*.c)
 DAEMON_SRC := $(wildcard daemon/zfoliod/*.c)
+CTL_SRC := $(wildcard daemon/zfolioctl/*.c)
 TEST_SRC := $(wildcard daemon/tests/*.c)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_HOST_SRC := $(wildcard bench/host/*.c)
@@ -142,6 +158,8 @@ GUEST_LIB_SRC := $(wildcard selftests/lib/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
 LIB_TEST_OBJ := $(LIB_SRC:%.c=$(B)/obj-test/%.o)
 DAEMON_OBJ := $(DAEMON_SRC:%.c=$(B)/obj/%.o)
+CTL_OBJ := $(CTL_SRC:%.c=$(B)/obj/%.o)
+CTL_TEST_OBJ := $(CTL_SRC:%.c=$(B)/obj-test/%.o)
 DAEMON_TEST_OBJ := $(DAEMON_SRC:%.c=$(B)/obj-test/%.o)
 GUEST_LIB_OBJ := $(GUEST_LIB_SRC:%.c=$(B)/obj/%.o)
 
@@ -157,7 +175,7 @@ UPSTREAM := $(B)/upstream/base/test_zswap $(B)/upstream/patched/test_zswap
 
 .PHONY: programs daemon tests bench guest upstream
 programs: daemon tests bench guest upstream
-daemon: $(B)/zfoliod
+daemon: $(B)/zfoliod $(B)/zfolioctl
 tests: $(TESTS)
 bench: $(BENCH) $(BENCH_HOST) $(BENCH_PLUGIN)
 guest: $(GUEST)
@@ -177,20 +195,29 @@ $(B)/libzfolio.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# An archive, so that a test takes only the modules that it is about; main() stays
-# out of it.
-$(B)/obj-test/modules.a: $(LIB_TEST_OBJ) $(DAEMON_TEST_OBJ)
+# An archive, so that a test takes only the modules that it is about.
+$(B)/obj-test/modules.a: $(LIB_TEST_OBJ) $(filter-out %/main.o,$(DAEMON_TEST_OBJ) $(CTL_TEST_OBJ))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
 $(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(B)/obj-test/modules.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka $(DAEMON_LIBS) -lm
+	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka $(CTL_LIBS) -lm
 
 $(B)/zfoliod: $(DAEMON_OBJ) $(B)/libzfolio.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lpthread
+
+# All of the daemon but its main(): without one that runs, the tool samples itself.
+$(B)/obj/modules.a: $(filter-out %/main.o,$(DAEMON_OBJ)) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/zfolioctl: $(CTL_OBJ) $(B)/obj/modules.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -o $@ $^ $(CTL_LIBS)
 
 $(B)/bench/host/%: $(B)/obj/bench/host/%.o $(B)/libzfolio.a
 	@mkdir -p $(@D)

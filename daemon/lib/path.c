@@ -81,6 +81,22 @@ const char *zf_path_prefix(const struct zf_path *path)
 	return path->prefix;
 }
 
+int zf_path_open_dir(const struct zf_path *path, DIR **ret_stream)
+{
+	_cleanup_close_ int fd = -EBADF;
+	DIR *stream;
+
+	fd = openat(path->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	stream = fdopendir(fd);
+	if (!stream)
+		return -errno;
+	zf_take_fd(&fd);
+	*ret_stream = stream;
+	return 0;
+}
+
 bool zf_path_has(const struct zf_path *path, const char *name)
 {
 	return name_is_relative(name) && !faccessat(path->fd, name, F_OK, 0);

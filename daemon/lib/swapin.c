@@ -23,6 +23,9 @@
 #define RECLAIM_MAX_CALLS 64
 #define RECLAIM_MAX_IDLE 4
 
+/* What follows is the number of the process that measures. */
+#define CGROUP_PREFIX "zfolio-swapin-"
+
 /* ---- shared by parent and child ---- */
 
 /* Lies in shared memory: how the child reports. */
@@ -332,7 +335,7 @@ static int run_in_cgroup(struct job *job, const struct zf_path *root,
 	char name[64];
 	int r, removed;
 
-	snprintf(name, sizeof(name), "zfolio-swapin-%ld", (long)getpid());
+	snprintf(name, sizeof(name), CGROUP_PREFIX "%ld", (long)getpid());
 	job->report->step = "making a cgroup";
 	r = zf_cgroup_create(root, name, &cgroup);
 	if (r < 0)
@@ -408,4 +411,51 @@ out:
 	if (r < 0 && ret_failure)
 		*ret_failure = failure;
 	return r;
+}
+
+/* ---- what was left behind ---- */
+
+static bool is_left_behind(const char *name)
+{
+	uint64_t pid;
+
+	return !strncmp(name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)) &&
+	       zf_parse_u64(name + strlen(CGROUP_PREFIX), &pid) >= 0 &&
+	       pid <= INT32_MAX && kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+static int remove_left_behind(const struct zf_path *root, const char *name)
+{
+	struct zf_cgroup *cgroup;
+	int r;
+
+	r = zf_cgroup_open(root, name, &cgroup);
+	if (r < 0)
+		return zf_cgroup_is_gone(r) ? 0 : r;
+	/* Without the file, whoever is in there goes by itself or not at all. */
+	zf_cgroup_kill(cgroup);
+	return zf_cgroup_remove(root, name, cgroup);
+}
+
+int zf_swapin_tidy(const struct zf_path *sys, const char *cgroup_root)
+{
+	_cleanup_(zf_path_freep) struct zf_path *root = NULL;
+	_cleanup_closedir_ DIR *stream = NULL;
+	const struct dirent *entry;
+	int r, first = 0;
+
+	r = zf_path_open_at(sys, cgroup_root, &root);
+	if (r < 0)
+		return r == -ENOENT ? -EOPNOTSUPP : r;
+	r = zf_path_open_dir(root, &stream);
+	if (r < 0)
+		return r;
+	while ((entry = readdir(stream))) {
+		if (!is_left_behind(entry->d_name))
+			continue;
+		r = remove_left_behind(root, entry->d_name);
+		if (r < 0 && !first)
+			first = r;
+	}
+	return first;
 }

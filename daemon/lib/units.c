@@ -237,3 +237,44 @@ const char *zf_format_bytes(uint64_t bytes, char text[ZF_BYTES_LEN])
 			 letters[i]);
 	return text;
 }
+
+const char *zf_format_share(uint64_t ppm, char text[ZF_SHARE_LEN])
+{
+	snprintf(text, ZF_SHARE_LEN, "%" PRIu64 ".%02" PRIu64 "%%",
+		 ppm / 10000, ppm % 10000 / 100);
+	return text;
+}
+
+const char *zf_format_time(uint64_t usec, char text[ZF_TIME_LEN])
+{
+	static const struct {
+		uint64_t whole, part;
+		const char *whole_name, *part_name;
+	} units[] = {
+		{ ZF_USEC_PER_DAY, ZF_USEC_PER_HOUR, "d", "h" },
+		{ ZF_USEC_PER_HOUR, ZF_USEC_PER_MIN, "h", "min" },
+		{ ZF_USEC_PER_MIN, ZF_USEC_PER_SEC, "min", "s" },
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		uint64_t part = usec % units[i].whole / units[i].part;
+
+		if (usec < units[i].whole)
+			continue;
+		if (part)
+			snprintf(text, ZF_TIME_LEN, "%" PRIu64 "%s %" PRIu64 "%s",
+				 usec / units[i].whole, units[i].whole_name,
+				 part, units[i].part_name);
+		else
+			snprintf(text, ZF_TIME_LEN, "%" PRIu64 "%s",
+				 usec / units[i].whole, units[i].whole_name);
+		return text;
+	}
+	if (usec >= ZF_USEC_PER_SEC || usec < ZF_USEC_PER_MSEC)
+		snprintf(text, ZF_TIME_LEN, "%" PRIu64 "s",
+			 usec / ZF_USEC_PER_SEC);
+	else
+		snprintf(text, ZF_TIME_LEN, "%" PRIu64 "ms",
+			 usec / ZF_USEC_PER_MSEC);
+	return text;
+}

@@ -6,3 +6,4 @@ LDFLAGS_test_cgtree := -Wl,--wrap=openat,--wrap=fgetxattr
 LDFLAGS_test_psi := -Wl,--wrap=openat,--wrap=write
 LDFLAGS_test_sample := -Wl,--wrap=openat
 LDFLAGS_test_actuator := -Wl,--wrap=write
+LDFLAGS_test_server := -Wl,--wrap=getsockopt,--wrap=recv,--wrap=send

@@ -165,6 +165,20 @@ static void test_set_and_restore(void **state)
 	assert_false(zf_path_has(t->path, STATE));
 }
 
+static void test_restore_one_cgroup(void **state)
+{
+	const struct tree *t = *state;
+
+	assert_int_equal(set(KNOB_WRITEBACK, 0), 0);
+	assert_int_equal(set(KNOB_SWAPIN_MAX, 4096), 0);
+	actuator_restore_cgroup(actuator, node()->id + 1);
+	tree_expect(t, CG "/a/memory.zswap.writeback", "0");
+	actuator_restore_cgroup(actuator, node()->id);
+	tree_expect(t, CG "/a/memory.zswap.writeback", "1");
+	tree_expect(t, CG "/a/memory.zswap.swapin_max", "max");
+	tree_expect(t, STATE, "{\"zfolio_state\":1,\"changed\":[]}");
+}
+
 static void test_restore_after_a_crash(void **state)
 {
 	const struct tree *t = *state;
@@ -531,7 +545,7 @@ static void test_source_is_probed_without_asking_for_bytes(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_set_and_restore),
+		T(test_set_and_restore), T(test_restore_one_cgroup),
 		T(test_restore_after_a_crash),
 		T(test_crash_between_note_and_write),
 		T(test_restore_leaves_what_others_changed),

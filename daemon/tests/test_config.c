@@ -206,6 +206,39 @@ static void test_links_to_null_mask(void **state)
 	assert_true(config_policy(config, "a").thrash_ticks == 9);
 }
 
+static void test_groups(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t want;
+	} groups[] = {
+		{ "none", GROUP_NONE }, { "root", 0 }, { "0", 0 },
+		{ "4294967294", 4294967294 },
+	};
+	const struct tree *t = *state;
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		_cleanup_(config_freep) struct config *config = NULL;
+		char text[64];
+
+		snprintf(text, sizeof(text), "[daemon]\ngroup = %s\n",
+			 groups[i].text);
+		tree_write(t, MAIN, text);
+		config = load(t);
+		assert_int_equal(config_settings(config)->group,
+				 groups[i].want);
+	}
+#define EXPECTED "expected a group of this system by name or number, or none"
+	refused(t, "[daemon]\ngroup = nobody-has-this\n",
+		"/etc/zfolio.conf:2: [daemon] group: \"nobody-has-this\": " EXPECTED);
+	refused(t, "[daemon]\ngroup = 4294967295\n",
+		"/etc/zfolio.conf:2: [daemon] group: \"4294967295\": " EXPECTED);
+	refused(t, "[daemon]\ngroup = 18446744073709551615\n",
+		"/etc/zfolio.conf:2: [daemon] group: \"18446744073709551615\": " EXPECTED);
+	refused(t, "[daemon]\ngroup =\n",
+		"/etc/zfolio.conf:2: [daemon] group: \"\": " EXPECTED);
+}
+
 static void test_errors_name_the_place(void **state)
 {
 	const struct tree *t = *state;
@@ -336,6 +369,7 @@ int main(void)
 		T(test_devices),
 		T(test_order_of_files),
 		T(test_links_to_null_mask),
+		T(test_groups),
 		T(test_errors_name_the_place),
 		T(test_long_lines_and_names),
 		T(test_nul_byte),

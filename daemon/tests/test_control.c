@@ -247,6 +247,22 @@ static void test_forgetting_keeps_the_budget(void **state)
 	assert_in_range(cost / MIB, 256, 520);
 }
 
+/* One that is forgotten may be changed again at once; others are not touched. */
+static void test_forgetting_one(void **state)
+{
+	(void)state;
+	switch_off();
+	control_forget_cgroup(control, t.cgroups[0].id + 1);
+	assert_int_equal(control_nr_cgroups(control), 1);
+	t.policies[0].writeback = WRITEBACK_ON;
+	quiet_for(3);
+	control_forget_cgroup(control, t.cgroups[0].id);
+	assert_int_equal(control_nr_cgroups(control), 0);
+	assert_int_equal(ticks_until_decision(1), 1);
+	assert_int_equal(d->knob, KNOB_WRITEBACK);
+	assert_int_equal(d->value, 1);
+}
+
 static void test_locked_knobs_are_left(void **state)
 {
 	(void)state;
@@ -289,7 +305,7 @@ int main(void)
 		T(test_first_look_decides_nothing),
 		T(test_recreated_path_starts_afresh),
 		T(test_vanished_cgroup_is_forgotten),
-		T(test_forgetting_keeps_the_budget),
+		T(test_forgetting_keeps_the_budget), T(test_forgetting_one),
 		T(test_locked_knobs_are_left),
 		T(test_without_pswpin_refaults_are_estimated),
 	};

@@ -289,6 +289,30 @@ static void test_glob_specificity(void **state)
 
 #define T(fn) cmocka_unit_test(fn)
 
+static void test_format_share_and_time(void **state)
+{
+	static const struct {
+		uint64_t usec;
+		const char *want;
+	} times[] = {
+		{ 0, "0s" }, { 999, "0s" }, { 1000, "1ms" },
+		{ 250999, "250ms" }, { 1999999, "1s" }, { 60000000, "1min" },
+		{ 200000000, "3min 20s" }, { 7500000000, "2h 5min" },
+		{ 86400000000, "1d" }, { 356400000000, "4d 3h" },
+		{ UINT64_MAX, "213503982d 8h" },
+	};
+	char text[ZF_TIME_LEN], share[ZF_SHARE_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		assert_string_equal(zf_format_time(times[i].usec, text),
+				    times[i].want);
+	assert_string_equal(zf_format_share(123499, share), "12.34%");
+	assert_string_equal(zf_format_share(0, share), "0.00%");
+	assert_string_equal(zf_format_share(UINT64_MAX, share),
+			    "1844674407370955.16%");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -304,6 +328,7 @@ int main(void)
 		T(test_glob_is_not_exponential),
 		T(test_glob_check),
 		T(test_glob_specificity),
+		cmocka_unit_test(test_format_share_and_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

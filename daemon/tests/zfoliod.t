@@ -7,79 +7,10 @@
 # shellcheck source=selftests/tests/lib.sh
 . selftests/tests/lib.sh
 
-zfoliod=build/zfoliod
+# shellcheck source=daemon/tests/machine.sh
+. daemon/tests/machine.sh
+
 data=daemon/tests/data
-root=$tmp/root
-cg=$root/sys/fs/cgroup
-
-# file NAME TEXT: below the tree
-file() {
-	mkdir -p "$(dirname "$root/$1")"
-	printf '%s\n' "$2" >"$root/$1"
-}
-
-cgroup() {
-	dir=sys/fs/cgroup/$1
-	file "$dir/memory.stat" "zswap 10485760
-zswapped 41943040
-pswpin 0"
-	file "$dir/memory.current" 10485760
-	file "$dir/memory.swap.current" 83886080
-	file "$dir/memory.zswap.writeback" 1
-	file "$dir/memory.zswap.max" max
-	file "$dir/memory.zswap.swapin_max" max
-	file "$dir/memory.reclaim" ''
-	file "$dir/memory.pressure" 'some avg10=0.00 avg60=0.00 avg300=0.00 total=1'
-}
-
-# A machine with one swap device, a pool that is 70 % full, and two services.
-machine() {
-	rm -rf "$root"
-	mkdir -p "$root/run"
-	file proc/self/mounts 'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0'
-	file proc/meminfo 'MemTotal: 1048576 kB
-Zswap: 150000 kB'
-	file proc/swaps 'Filename Type Size Used Priority
-/dev/vda partition 4194300 1024 -2'
-	file sys/module/zswap/parameters/max_pool_percent 20
-	file sys/module/zswap/parameters/enabled Y
-	file sys/fs/cgroup/cgroup.controllers 'cpu memory'
-	file sys/fs/cgroup/cgroup.subtree_control 'cpu memory'
-	cgroup a.slice
-	cgroup a.slice/x.service
-	cgroup a.slice/y.service
-	file etc/zfolio.conf '[daemon]
-interval = 100ms
-rescan = 200ms
-[cgroup a.slice/x.service]
-writeback = off'
-}
-
-# start OPTION...: in the background, as pid
-start() {
-	"$zfoliod" --root "$root" "$@" >"$tmp/out" 2>"$tmp/err" &
-	pid=$!
-}
-
-# within_5s COMMAND...
-within_5s() {
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 \
-		21 22 23 24 25; do
-		"$@" && return
-		sleep 0.2
-	done
-	return 1
-}
-
-stop() {
-	kill -TERM "$pid"
-	wait "$pid" && status=0 || status=$?
-}
-
-# shellcheck disable=SC2317 # called by name, through check and within_5s
-is() {
-	[ "$(cat "$1")" = "$2" ]
-}
 
 # --- options and exit statuses ---
 

@@ -202,6 +202,18 @@ void actuator_tidy(struct actuator *actuator, const struct cgtree *tree)
 	}
 }
 
+void actuator_restore_cgroup(struct actuator *actuator, uint64_t id)
+{
+	for (unsigned int knob = 0; knob < NR_KNOBS; knob++) {
+		struct entry *entry = ledger_find(actuator->ledger, id, knob);
+
+		if (!entry)
+			continue;
+		restore_one(actuator, entry);
+		ledger_drop(actuator->ledger, entry);
+	}
+}
+
 size_t actuator_restore(struct actuator *actuator)
 {
 	struct entry *entries;

@@ -82,6 +82,9 @@ int actuator_check(struct actuator *actuator, const struct settings *settings,
  */
 void actuator_tidy(struct actuator *actuator, const struct cgtree *tree);
 
+/* Put back what was set on one cgroup, and forget it. */
+void actuator_restore_cgroup(struct actuator *actuator, uint64_t id);
+
 /**
  * actuator_restore() - put all knobs back that are still as they were set
  * @actuator:	actuator; its ledger is empty afterwards

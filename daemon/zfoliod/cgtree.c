@@ -213,16 +213,11 @@ static int walk_children(struct walk *walk, struct node *parent)
 					     walk->tree->root;
 	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *entry;
-	int fd, r;
+	int r;
 
-	fd = openat(zf_path_fd(dir), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	stream = fdopendir(fd);
-	if (!stream) {
-		close(fd);
-		return -ENOMEM;
-	}
+	r = zf_path_open_dir(dir, &stream);
+	if (r < 0)
+		return r;
 	for (;;) {
 		errno = 0;
 		entry = readdir(stream);

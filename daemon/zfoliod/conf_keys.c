@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <grp.h>
 #include <string.h>
 
 #include <zfolio/path.h>
@@ -14,7 +15,7 @@
 enum type {
 	TYPE_BOOL, TYPE_COUNT, TYPE_BYTES, TYPE_BYTES_OR_MAX, TYPE_SHARE,
 	TYPE_AMOUNT, TYPE_AMOUNT_OR_LEAVE, TYPE_TIME, TYPE_RATE, TYPE_PACE,
-	TYPE_DRIFT, TYPE_WRITEBACK, TYPE_SWAPIN,
+	TYPE_DRIFT, TYPE_WRITEBACK, TYPE_SWAPIN, TYPE_GROUP,
 };
 
 static const char *const drift_words[] = {
@@ -71,6 +72,8 @@ static const struct key keys[] = {
 	  1000 * MSEC, 24 * HOUR, "a time from 1s to 1day, such as 1min" },
 	{ DAEMON(drift), TYPE_DRIFT, MEMBER(settings, drift),
 	  0, 0, "respect or reapply" },
+	{ DAEMON(group), TYPE_GROUP, MEMBER(settings, group),
+	  0, UINT64_MAX, "a group of this system by name or number, or none" },
 
 	{ DEVICE(write_rate), TYPE_RATE, MEMBER(device_policy, write_rate),
 	  0, 1ULL << 40, "a size for each s, min, h or day, such as 8M/s" },
@@ -154,6 +157,28 @@ static int parse_word(const char *text, const char *const *words, int *ret)
 	return -EINVAL;
 }
 
+static int parse_group(const char *text, uint64_t *ret)
+{
+	struct group entry, *found = NULL;
+	/* Longer lists of members than this are not kept in a file. */
+	char buffer[16384];
+
+	if (!strcmp(text, "none")) {
+		*ret = GROUP_NONE;
+		return 0;
+	}
+	if (*text >= '0' && *text <= '9') {
+		int r = zf_parse_u64(text, ret);
+
+		/* The greatest one stands for no group, in system calls and here. */
+		return r >= 0 && *ret >= UINT32_MAX ? -ERANGE : r;
+	}
+	if (getgrnam_r(text, &entry, buffer, sizeof(buffer), &found) || !found)
+		return -EINVAL;
+	*ret = entry.gr_gid;
+	return 0;
+}
+
 /* Parses into the member of @values; a wrong value leaves it as it is. */
 static int set_value(const struct key *key, const char *text, void *values)
 {
@@ -193,6 +218,9 @@ static int set_value(const struct key *key, const char *text, void *values)
 		if (r >= 0)
 			memcpy(member, &rate, sizeof(rate));
 		return r;
+	case TYPE_GROUP:
+		r = parse_group(text, &number);
+		break;
 	case TYPE_COUNT:
 		r = zf_parse_u64(text, &number);
 		break;

@@ -32,6 +32,7 @@ struct config {
 	struct settings settings;
 	struct section *sections;	/* the least specific one first */
 	size_t nr_sections;
+	const struct overrides *overrides;	/* or NULL */
 };
 
 void config_free(struct config *config)
@@ -71,7 +72,15 @@ struct policy config_policy(const struct config *config, const char *cgroup)
 	struct policy policy = policy_default;
 
 	apply_matching(config, KIND_CGROUP, cgroup, &policy);
+	if (config->overrides)
+		overrides_apply(config->overrides, cgroup, &policy);
 	return policy;
+}
+
+void config_set_overrides(struct config *config,
+			  const struct overrides *overrides)
+{
+	config->overrides = overrides;
 }
 
 struct device_policy config_device(const struct config *config,
@@ -318,12 +327,8 @@ static int read_file(struct config *config, const struct zf_path *root,
 static int check_policy(const struct section *section,
 			const struct policy *policy, char **ret_error)
 {
-	const char *wrong = NULL;
+	const char *wrong = policy_check(policy);
 
-	if (policy->step_min > policy->step_max)
-		wrong = "step_min: expected at most step_max";
-	else if (policy->swapin_min > policy->swapin_max)
-		wrong = "swapin_min: expected at most swapin_max";
 	if (!wrong)
 		return 0;
 	if (asprintf(ret_error, "[cgroup %s] %s", section->pattern, wrong) < 0)

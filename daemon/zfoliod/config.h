@@ -27,6 +27,7 @@
 
 #include <zfolio/path.h>
 
+#include "overrides.h"
 #include "policy.h"
 
 struct config;
@@ -62,6 +63,10 @@ const struct settings *config_settings(const struct config *config);
 
 /* What applies to a cgroup, by its path without slashes at the ends. */
 struct policy config_policy(const struct config *config, const char *cgroup);
+
+/* Lay values that were set at run time over all sections; must outlive it. */
+void config_set_overrides(struct config *config,
+			  const struct overrides *overrides);
 
 /*
  * What applies to a swap device, by its name in swaps.h. Patterns name a file

@@ -48,6 +48,19 @@ void control_forget_cgroups(struct control *control)
 	control->nr_units = 0;
 }
 
+void control_forget_cgroup(struct control *control, uint64_t id)
+{
+	size_t i = 0;
+
+	while (i < control->nr_units && control->units[i].id != id)
+		i++;
+	if (i == control->nr_units)
+		return;
+	control->nr_units--;
+	memmove(&control->units[i], &control->units[i + 1],
+		(control->nr_units - i) * sizeof(*control->units));
+}
+
 size_t control_nr_cgroups(const struct control *control)
 {
 	return control->nr_units;

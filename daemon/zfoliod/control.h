@@ -76,6 +76,9 @@ int control_tick(struct control *control, const struct settings *settings,
 /* Forget all cgroups; what was taken from the budgets stays taken. */
 void control_forget_cgroups(struct control *control);
 
+/* Forget one: it is looked at as one that has just come. */
+void control_forget_cgroup(struct control *control, uint64_t id);
+
 /* How many cgroups it remembers. */
 size_t control_nr_cgroups(const struct control *control);
 

@@ -89,26 +89,35 @@ const char *decision_format_reason(const struct decision *d,
 	return text;
 }
 
-const char *decision_format(const struct decision *d,
-			    char text[DECISION_TEXT_LEN])
+const char *decision_format_action(const struct decision *d,
+				   char text[DECISION_ACTION_LEN])
 {
 	char old[DECISION_VALUE_LEN], value[DECISION_VALUE_LEN];
 	char reason[REASON_TEXT_LEN];
-	/* The reason matters more than the end of a very long path. */
-	const int path_max = 256;
 
 	decision_value(d->knob, d->value, value);
 	decision_format_reason(d, reason);
 	if (d->knob == KNOB_RECLAIM && !d->value)
-		snprintf(text, DECISION_TEXT_LEN,
-			 "%.*s: write-back cancelled: %s", path_max, d->path,
+		snprintf(text, DECISION_ACTION_LEN, "write-back cancelled: %s",
 			 reason);
 	else if (d->knob == KNOB_RECLAIM)
-		snprintf(text, DECISION_TEXT_LEN, "%.*s: %s %s: %s", path_max,
-			 d->path, knob_files[d->knob], value, reason);
+		snprintf(text, DECISION_ACTION_LEN, "%s %s: %s",
+			 knob_files[d->knob], value, reason);
 	else
-		snprintf(text, DECISION_TEXT_LEN, "%.*s: %s %s -> %s: %s",
-			 path_max, d->path, knob_files[d->knob],
+		snprintf(text, DECISION_ACTION_LEN, "%s %s -> %s: %s",
+			 knob_files[d->knob],
 			 decision_value(d->knob, d->old, old), value, reason);
+	return text;
+}
+
+const char *decision_format(const struct decision *d,
+			    char text[DECISION_TEXT_LEN])
+{
+	char action[DECISION_ACTION_LEN];
+	/* The reason matters more than the end of a very long path. */
+	const int path_max = 256;
+
+	snprintf(text, DECISION_TEXT_LEN, "%.*s: %s", path_max, d->path,
+		 decision_format_action(d, action));
 	return text;
 }

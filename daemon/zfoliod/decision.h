@@ -41,6 +41,11 @@ extern const char *const reason_words[NR_REASONS];
 const char *decision_format_reason(const struct decision *decision,
 				   char text[REASON_TEXT_LEN]);
 
+/* What is done and why: "memory.zswap.writeback 1 -> 0: " and the reason. */
+#define DECISION_ACTION_LEN 320
+const char *decision_format_action(const struct decision *decision,
+				   char text[DECISION_ACTION_LEN]);
+
 /* All of it: "system.slice/a: memory.zswap.writeback 1 -> 0: " and the reason. */
 #define DECISION_TEXT_LEN 640
 const char *decision_format(const struct decision *decision,

@@ -153,19 +153,19 @@ struct features features_probe(const struct zf_path *sys,
 	return features;
 }
 
+const char *features_reclaim_word(const struct features *features)
+{
+	if (features->knobs & KNOB_BIT(KNOB_RECLAIM))
+		return "yes";
+	return features->reclaim_error == -EINVAL ? "not in this kernel" :
+	       features->reclaim_error == -ECANCELED ? "not tried" :
+	       features->reclaim_error ? strerror(-features->reclaim_error) :
+					 "no cgroup to try it on";
+}
+
 const char *features_format(const struct features *features,
 			    char text[FEATURES_TEXT_LEN])
 {
-	const char *reclaim = "yes";
-
-	if (!(features->knobs & KNOB_BIT(KNOB_RECLAIM)))
-		reclaim = features->reclaim_error == -EINVAL ?
-				  "not in this kernel" :
-			  features->reclaim_error == -ECANCELED ?
-				  "not tried" :
-			  features->reclaim_error ?
-				  strerror(-features->reclaim_error) :
-				  "no cgroup to try it on";
 	snprintf(text, FEATURES_TEXT_LEN,
 		 "zswap %s; PSI %s; %s %s; %s %s; %s %s; %s source=zswap %s",
 		 !features->zswap_built_in ? "not in this kernel" :
@@ -177,6 +177,6 @@ const char *features_format(const struct features *features,
 		 features->knobs & KNOB_BIT(KNOB_ZSWAP_MAX) ? "yes" : "no",
 		 knob_files[KNOB_SWAPIN_MAX],
 		 features->knobs & KNOB_BIT(KNOB_SWAPIN_MAX) ? "yes" : "no",
-		 knob_files[KNOB_RECLAIM], reclaim);
+		 knob_files[KNOB_RECLAIM], features_reclaim_word(features));
 	return text;
 }

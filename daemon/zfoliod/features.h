@@ -46,6 +46,9 @@ struct features {
 struct features features_probe(const struct zf_path *sys,
 			       const struct cgtree *tree, bool may_write);
 
+/* "yes", or why memory.reclaim with source=zswap is not there. */
+const char *features_reclaim_word(const struct features *features);
+
 /* A line for people, as "zswap enabled; memory.zswap.writeback yes; ...". */
 #define FEATURES_TEXT_LEN 320
 const char *features_format(const struct features *features,

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <jansson.h>
-
+#include "json.h"
 #include "ledger.h"
 
 #define LEDGER_VERSION 1
@@ -54,22 +53,6 @@ struct entry *ledger_find(struct ledger *ledger, uint64_t id, enum knob knob)
 
 /* ---- the file ---- */
 
-static json_t *number_to_json(uint64_t value)
-{
-	return value > INT64_MAX ? json_string("max") : json_integer(value);
-}
-
-static int number_from_json(const json_t *json, uint64_t *ret)
-{
-	if (json_is_string(json) && !strcmp(json_string_value(json), "max"))
-		*ret = UINT64_MAX;
-	else if (json_is_integer(json) && json_integer_value(json) >= 0)
-		*ret = json_integer_value(json);
-	else
-		return -EINVAL;
-	return 0;
-}
-
 /* A path with bytes that are no UTF-8 is written as an array of its bytes. */
 static json_t *path_to_json(const char *path)
 {
@@ -112,9 +95,9 @@ static int entry_from_json(const json_t *json, struct entry *ret_entry)
 			entry.knob = i;
 	}
 	if (!knob || strcmp(knob, knob_files[entry.knob]) ||
-	    number_from_json(json_object_get(json, "id"), &entry.id) < 0 ||
-	    number_from_json(json_object_get(json, "found"), &entry.found) < 0 ||
-	    number_from_json(json_object_get(json, "set"), &entry.set) < 0)
+	    json_read_number(json_object_get(json, "id"), &entry.id) < 0 ||
+	    json_read_number(json_object_get(json, "found"), &entry.found) < 0 ||
+	    json_read_number(json_object_get(json, "set"), &entry.set) < 0)
 		return -EINVAL;
 	entry.path = path_from_json(json_object_get(json, "path"));
 	if (!entry.path)
@@ -159,11 +142,11 @@ static int load(struct ledger *ledger)
 static json_t *entry_to_json(const struct entry *entry)
 {
 	return json_pack("{s:o, s:o, s:s, s:o, s:o}",
-			 "id", number_to_json(entry->id),
+			 "id", json_number(entry->id),
 			 "path", path_to_json(entry->path),
 			 "knob", knob_files[entry->knob],
-			 "found", number_to_json(entry->found),
-			 "set", number_to_json(entry->set));
+			 "found", json_number(entry->found),
+			 "set", json_number(entry->set));
 }
 
 static int write_all(int fd, const char *text)

@@ -16,7 +16,9 @@
 #include "features.h"
 #include "log.h"
 #include "manager.h"
+#include "requests.h"
 #include "sample.h"
+#include "server.h"
 #include "trace.h"
 #include "worker.h"
 
@@ -40,12 +42,18 @@ struct manager {
 	struct actuator *actuator;	/* NULL in a dry run */
 	struct worker *worker;		/* likewise */
 	struct features features;
+	struct history *history;
+	struct overrides *overrides;
+	struct server *server;		/* NULL in a dry run */
+	const struct tick *tick;	/* the last one; NULL once nodes may have
+					 * gone that it names */
 	FILE *record;
 
 	sd_event *event;
 	sd_event_source *timer, *results, *pressure;
 	int pressure_fd;
 
+	uint64_t started_at;		/* CLOCK_MONOTONIC */
 	uint64_t ticked_at;		/* CLOCK_BOOTTIME, microseconds */
 	uint64_t scanned_at;		/* CLOCK_MONOTONIC */
 	uint64_t written;		/* asked for, bytes on devices */
@@ -62,6 +70,7 @@ static uint64_t clock_usec(clockid_t clock)
 
 static void manager_done(struct manager *m)
 {
+	server_free(m->server);
 	sd_event_source_unref(m->timer);
 	sd_event_source_unref(m->results);
 	sd_event_source_unref(m->pressure);
@@ -69,6 +78,7 @@ static void manager_done(struct manager *m)
 	sd_event_unref(m->event);
 	if (m->record)
 		fclose(m->record);
+	history_free(m->history);
 	worker_free(m->worker);
 	actuator_free(m->actuator);
 	properties_free(m->properties);
@@ -76,6 +86,7 @@ static void manager_done(struct manager *m)
 	sampler_free(m->sampler);
 	cgtree_free(m->tree);
 	config_free(m->config);
+	overrides_free(m->overrides);
 	zf_path_free(m->cgroups);
 	zf_path_free(m->sys);
 }
@@ -98,8 +109,10 @@ static void probe(struct manager *m)
 /* Only what concerns all cgroups is an error here, and the next scan may do. */
 static void scan(struct manager *m)
 {
-	int r = cgtree_rescan(m->tree);
+	int r;
 
+	m->tick = NULL;
+	r = cgtree_rescan(m->tree);
 	m->scanned_at = clock_usec(CLOCK_MONOTONIC);
 	if (r < 0)
 		log_line(LOG_WARNING, LOG_ID_OTHER, "%s: %s",
@@ -178,8 +191,10 @@ static void carry_out(struct manager *m, const struct decision *d,
 		r = d->knob == KNOB_RECLAIM ?
 			    reclaim(m, node, d) :
 			    actuator_set(m->actuator, node, d->knob, d->value);
-	if (!zf_cgroup_is_gone(r))
-		log_decision(d, m->options->dry_run, r, now);
+	if (zf_cgroup_is_gone(r))
+		return;
+	log_decision(d, m->options->dry_run, r, now);
+	history_decision(m->history, d, r, now);
 }
 
 static void check_drift(struct manager *m, const struct tick *tick,
@@ -191,8 +206,10 @@ static void check_drift(struct manager *m, const struct tick *tick,
 		struct drift drift;
 
 		while (actuator_check(m->actuator, config_settings(m->config),
-				      node, sample, now, &drift) > 0)
+				      node, sample, now, &drift) > 0) {
 			log_drift(&drift, node->path, now);
+			history_drift(m->history, &drift, node->path, now);
+		}
 	}
 }
 
@@ -232,6 +249,76 @@ static void tell_status(const struct manager *m, const struct tick *tick)
 		   zf_format_bytes(m->written, written));
 }
 
+/* ---- values that are set at run time ---- */
+
+/*
+ * What other values have led to is put back, as after a reload; one that was
+ * left to somebody else is ours again, since somebody has just said so.
+ */
+static void renew(struct manager *m, struct node *node)
+{
+	if (m->actuator)
+		actuator_restore_cgroup(m->actuator, node->id);
+	node->locked = 0;
+	node->touched = false;
+	node->policy = config_policy(m->config, node->path);
+	control_forget_cgroup(m->control, node->id);
+}
+
+static void expire_overrides(struct manager *m, uint64_t now)
+{
+	for (;;) {
+		_cleanup_free_ char *path = overrides_expire(m->overrides, now);
+		struct node *const *nodes;
+		size_t nr;
+
+		if (!path)
+			return;
+		nodes = cgtree_nodes(m->tree, &nr);
+		for (size_t i = 0; i < nr; i++) {
+			if (!strcmp(nodes[i]->path, path))
+				renew(m, nodes[i]);
+		}
+		log_line(LOG_INFO, LOG_ID_CONFIG,
+			 "%s: a value that was set has expired", path);
+	}
+}
+
+static int set(void *data, struct node *node, const char *key,
+	       const char *value, uint64_t usec, char **ret_error)
+{
+	struct manager *m = data;
+	int r;
+
+	r = overrides_set(m->overrides, &node->policy, node->path, key, value,
+			  zf_add(clock_usec(CLOCK_MONOTONIC), usec),
+			  ret_error);
+	if (r < 0)
+		return r;
+	renew(m, node);
+	log_line(LOG_INFO, LOG_ID_CONFIG, "%s: %s = %s set by request",
+		 node->path, key, value);
+	return 0;
+}
+
+static int answer(void *data, const json_t *request, bool may_change,
+		  json_t **ret_reply)
+{
+	struct manager *m = data;
+	const struct requests requests = {
+		.subject = {
+			.is_daemon = true, .now = clock_usec(CLOCK_MONOTONIC),
+			.started = m->started_at, .written = m->written,
+			.tick = m->tick, .settings = config_settings(m->config),
+			.features = &m->features, .tree = m->tree,
+			.history = m->history, .overrides = m->overrides,
+		},
+		.set = set, .data = m,
+	};
+
+	return requests_answer(&requests, request, may_change, ret_reply);
+}
+
 static int tick_once(struct manager *m)
 {
 	const struct settings *settings = config_settings(m->config);
@@ -244,6 +331,7 @@ static int tick_once(struct manager *m)
 	int r;
 
 	collect_results(m);
+	expire_overrides(m, now);
 	if (m->worker)
 		worker_cancel(m->worker, settings->reclaim_timeout);
 	if (now - m->scanned_at >= settings->rescan) {
@@ -253,6 +341,7 @@ static int tick_once(struct manager *m)
 		    !m->features.reclaim_error)
 			probe(m);
 	}
+	m->tick = NULL;
 	r = sampler_tick(m->sampler, m->tree, m->config,
 			 m->ticked_at ? boottime - m->ticked_at : 0, &tick);
 	m->ticked_at = boottime;
@@ -267,6 +356,7 @@ static int tick_once(struct manager *m)
 		return 0;
 	}
 	m->sampling_fails = false;
+	m->tick = tick;
 	check_drift(m, tick, now);
 	record(m, tick);
 	r = control_tick(m->control, settings, tick, &decisions, &nr);
@@ -370,6 +460,9 @@ static void start_anew(struct manager *m, struct config *config)
 	for (size_t i = 0; i < nr; i++)
 		nodes[i]->touched = false;
 	control_forget_cgroups(m->control);
+	config_set_overrides(config, m->overrides);
+	if (m->server)
+		server_set_group(m->server, config_settings(config)->group);
 	cgtree_set_config(m->tree, config);
 	config_free(m->config);
 	m->config = config;
@@ -412,6 +505,34 @@ static int on_stop(sd_event_source *source,
 
 /* ---- start and stop ---- */
 
+/*
+ * Before anything is changed: of two daemons the second one ends here. Without
+ * a socket the work goes on.
+ */
+static int start_server(struct manager *m)
+{
+	int r;
+
+	r = sd_event_new(&m->event);
+	if (r < 0 || m->options->dry_run)
+		return r;
+	r = server_new(m->event, answer, m, &m->server);
+	if (r < 0)
+		return r;
+	server_set_group(m->server, config_settings(m->config)->group);
+	r = server_listen(m->server, m->sys);
+	if (r == -EADDRINUSE) {
+		log_line(LOG_ERR, LOG_ID_OTHER, "/" SERVER_DIR "/" SERVER_SOCKET
+			 ": another zfoliod answers there");
+		return r;
+	}
+	if (r < 0)
+		log_line(LOG_WARNING, LOG_ID_OTHER, "/" SERVER_DIR "/"
+			 SERVER_SOCKET ": %s: zfolioctl can not ask",
+			 strerror(-r));
+	return 0;
+}
+
 static int start_modules(struct manager *m)
 {
 	_cleanup_free_ char *error = NULL;
@@ -433,7 +554,15 @@ static int start_modules(struct manager *m)
 			 error ? error : strerror(-r));
 		return r;
 	}
-	r = cgtree_new(m->cgroups, m->config, &m->tree);
+	r = start_server(m);
+	if (r < 0)
+		return r;
+	r = overrides_new(&m->overrides);
+	if (r >= 0)
+		r = history_new(&m->history);
+	config_set_overrides(m->config, m->overrides);
+	if (r >= 0)
+		r = cgtree_new(m->cgroups, m->config, &m->tree);
 	if (r >= 0)
 		r = sampler_new(m->sys, &m->sampler);
 	if (r >= 0)
@@ -489,9 +618,7 @@ static int start_loop(struct manager *m)
 {
 	int r;
 
-	r = sd_event_new(&m->event);
-	if (r >= 0)
-		r = sd_event_set_watchdog(m->event, true);
+	r = sd_event_set_watchdog(m->event, true);
 	if (r >= 0)
 		r = sd_event_add_signal(m->event, NULL, SIGTERM, on_stop, m);
 	if (r >= 0)
@@ -535,6 +662,7 @@ int manager_run(const struct manager_options *options)
 	sigset_t signals;
 	int r;
 
+	m.started_at = clock_usec(CLOCK_MONOTONIC);
 	/* From here on they wait for the loop: no half of a start is left. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
+
 #include "policy.h"
 
 const struct settings settings_default = {
@@ -18,6 +20,8 @@ const struct settings settings_default = {
 	.reapply_interval = ZF_USEC_PER_MIN,
 	/* Whoever changed it knew what for. */
 	.drift = DRIFT_RESPECT,
+	/* Names of cgroups and what they do are not for everybody. */
+	.group = GROUP_NONE,
 };
 
 const struct device_policy device_policy_default = {
@@ -65,3 +69,12 @@ const struct policy policy_default = {
 	/* A limit is a decision about the workload. */
 	.zswap_max = AMOUNT_LEAVE,
 };
+
+const char *policy_check(const struct policy *policy)
+{
+	if (policy->step_min > policy->step_max)
+		return "step_min: expected at most step_max";
+	if (policy->swapin_min > policy->swapin_max)
+		return "swapin_min: expected at most swapin_max";
+	return NULL;
+}

@@ -45,7 +45,10 @@ struct settings {
 	uint64_t reclaim_timeout;	/* one write-back may take so long */
 	uint64_t reapply_interval;
 	enum drift_mode drift;
+	uint64_t group;			/* whose members may ask; GROUP_NONE: only root */
 };
+
+#define GROUP_NONE UINT64_MAX
 
 /* [device NAME]: a swap device, by its name in /proc/swaps without /dev/ */
 struct device_policy {
@@ -85,6 +88,12 @@ static inline bool amount_is_leave(struct zf_amount amount)
 {
 	return amount.is_share && amount.value == UINT64_MAX;
 }
+
+/*
+ * Whether the values fit each other: NULL, or what is wrong, as "step_min:
+ * expected at most step_max".
+ */
+const char *policy_check(const struct policy *policy);
 
 extern const struct settings settings_default;
 extern const struct device_policy device_policy_default;

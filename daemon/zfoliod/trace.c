@@ -4,8 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "json.h"
 #include "trace.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -49,20 +48,18 @@ static uint64_t *number_at(void *object, const struct number *number)
 
 /* ---- writing ---- */
 
-/* Return: 0 or -ENOMEM; as all of the put functions. */
-static int put(json_t *object, const char *key, json_t *value)
-{
-	return json_object_set_new(object, key, value) < 0 ? -ENOMEM : 0;
-}
-
+/* Return: 0 or -ENOMEM; as all of the put functions. A zero is left out. */
 static int put_number(json_t *object, const char *key, uint64_t value)
 {
 	if (!value)
 		return 0;
-	/* JSON's integers have 63 bits here; nothing real lies between. */
-	if (value > INT64_MAX)
-		return put(object, key, json_string("max"));
-	return put(object, key, json_integer(value));
+	return json_put_number(object, key, value);
+}
+
+/* Likewise none. */
+static int put_knobs(json_t *object, const char *key, uint32_t knobs)
+{
+	return knobs ? json_put(object, key, json_knobs(knobs)) : 0;
 }
 
 static int put_numbers(json_t *json, const void *object,
@@ -78,41 +75,6 @@ static int put_numbers(json_t *json, const void *object,
 	return 0;
 }
 
-static int put_path(json_t *object, const char *path)
-{
-	_cleanup_free_ char *copy = NULL;
-	json_t *string = json_string(path);
-
-	if (string)
-		return put(object, "path", string);
-	copy = strdup(path);
-	if (!copy)
-		return -ENOMEM;
-	for (char *p = copy; *p; p++) {
-		if (*p & 0x80)
-			*p = '?';
-	}
-	return put(object, "path", json_string(copy));
-}
-
-static int put_knobs(json_t *object, const char *key, uint32_t knobs)
-{
-	json_t *array;
-
-	if (!knobs)
-		return 0;
-	array = json_array();
-	for (unsigned int i = 0; array && i < NR_KNOBS; i++) {
-		if ((knobs & KNOB_BIT(i)) &&
-		    json_array_append_new(array,
-					  json_string(knob_files[i])) < 0) {
-			json_decref(array);
-			return -ENOMEM;
-		}
-	}
-	return put(object, key, array);
-}
-
 static int write_line(FILE *file, const json_t *json)
 {
 	if (json_dumpf(json, file, JSON_COMPACT) < 0 ||
@@ -125,7 +87,7 @@ int trace_write_header(FILE *file)
 {
 	json_auto_t *json = json_object();
 
-	if (put(json, "zfolio_trace", json_integer(TRACE_VERSION)) < 0)
+	if (json_put(json, "zfolio_trace", json_integer(TRACE_VERSION)) < 0)
 		return -ENOMEM;
 	return write_line(file, json);
 }
@@ -136,8 +98,8 @@ static int put_device(json_t *array, const struct device_sample *device)
 
 	/* The array owns it from here on. */
 	if (json_array_append_new(array, json) < 0 ||
-	    put(json, "name", json_string(device->name)) < 0 ||
-	    put(json, "priority", json_integer(device->priority)) < 0)
+	    json_put(json, "name", json_string(device->name)) < 0 ||
+	    json_put(json, "priority", json_integer(device->priority)) < 0)
 		return -ENOMEM;
 	return put_numbers(json, device, device_numbers,
 			   ARRAY_SIZE(device_numbers));
@@ -152,17 +114,17 @@ static int put_cgroup(json_t *array, const struct cgroup_sample *cgroup)
 		return -ENOMEM;
 	r = put_number(json, "id", cgroup->id);
 	if (r >= 0)
-		r = put_path(json, cgroup->path);
+		r = json_put(json, "path", json_path(cgroup->path));
 	if (r >= 0)
 		r = put_knobs(json, "has", cgroup->has);
 	if (r >= 0)
 		r = put_knobs(json, "locked", cgroup->locked);
 	if (r >= 0 && cgroup->fresh)
-		r = put(json, "fresh", json_true());
+		r = json_put(json, "fresh", json_true());
 	if (r >= 0 && !cgroup->has_pswpin)
-		r = put(json, "has_pswpin", json_false());
+		r = json_put(json, "has_pswpin", json_false());
 	if (r >= 0 && cgroup->reclaim)
-		r = put(json, "reclaim",
+		r = json_put(json, "reclaim",
 			json_string(reclaim_words[cgroup->reclaim]));
 	for (size_t i = 0; r >= 0 && i < NR_FIELDS; i++)
 		r = put_number(json, field_infos[i].name, cgroup->of[i]);
@@ -176,8 +138,8 @@ int trace_write_tick(FILE *file, const struct tick *tick)
 	int r;
 
 	/* Both are given away even when this fails. */
-	r = put(json, "devices", devices);
-	if (put(json, "cgroups", cgroups) < 0)
+	r = json_put(json, "devices", devices);
+	if (json_put(json, "cgroups", cgroups) < 0)
 		r = -ENOMEM;
 	if (r >= 0)
 		r = put_numbers(json, tick, tick_numbers,
@@ -258,15 +220,10 @@ static int wrong(struct trace_reader *reader, const char *format, ...)
 static int get_number(struct trace_reader *reader, const char *key,
 		      const json_t *value, uint64_t *ret)
 {
-	if (json_is_string(value) && !strcmp(json_string_value(value), "max")) {
-		*ret = UINT64_MAX;
-		return 0;
-	}
-	if (!json_is_integer(value) || json_integer_value(value) < 0)
+	if (json_read_number(value, ret) < 0)
 		return wrong(reader,
 			     "%s: expected a whole number from 0, or \"max\"",
 			     key);
-	*ret = json_integer_value(value);
 	return 0;
 }
 

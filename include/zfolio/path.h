@@ -75,6 +75,9 @@ int zf_path_fd(const struct zf_path *path);
 /* The name it was opened by, for messages; belongs to @path. */
 const char *zf_path_prefix(const struct zf_path *path);
 
+/* The directory itself as a stream, to be given to closedir(). */
+int zf_path_open_dir(const struct zf_path *path, DIR **ret_stream);
+
 /* Whether @name is there; any error to look it up counts as no. */
 bool zf_path_has(const struct zf_path *path, const char *name);
 

@@ -148,4 +148,17 @@ int zf_swapin_measure(const struct zf_path *sys,
 		      struct zf_swapin_result *ret_result,
 		      struct zf_swapin_failure *ret_failure);
 
+/**
+ * zf_swapin_tidy() - remove what measurements have left that were killed
+ * @sys:	context of the live system's root
+ * @cgroup_root: as in the parameters
+ *
+ * Kills what is still in their cgroups. Those of a process that lives are left
+ * alone.
+ *
+ * Return: 0, -EOPNOTSUPP without cgroup v2, or the first error; then the others
+ * were tried all the same.
+ */
+int zf_swapin_tidy(const struct zf_path *sys, const char *cgroup_root);
+
 #endif

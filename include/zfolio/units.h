@@ -87,4 +87,12 @@ static inline uint64_t zf_max(uint64_t a, uint64_t b)
 #define ZF_BYTES_LEN 24
 const char *zf_format_bytes(uint64_t bytes, char text[ZF_BYTES_LEN]);
 
+/* "12.34%", rounded down. */
+#define ZF_SHARE_LEN 32
+const char *zf_format_share(uint64_t ppm, char text[ZF_SHARE_LEN]);
+
+/* "250ms", "5s", "3min 20s", "2h 5min", "4d 3h", rounded down; "0s" below 1 ms. */
+#define ZF_TIME_LEN 48
+const char *zf_format_time(uint64_t usec, char text[ZF_TIME_LEN]);
+
 #endif
