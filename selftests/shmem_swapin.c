@@ -142,8 +142,13 @@ static void file_close(struct file *file)
 		close(file->fd);
 	if (file->kind >= TMPFS_ALWAYS) {
 		unlink(DIRECTORY "/file");
-		if (umount(DIRECTORY))
-			ksft_exit_fail_msg("umount: %s\n", strerror(errno));
+		/* khugepaged holds a file for as long as it looks at it. */
+		for (int tries = 0; umount(DIRECTORY); tries++) {
+			if (errno != EBUSY || tries == 500)
+				ksft_exit_fail_msg("umount: %s\n",
+						   strerror(errno));
+			usleep(10000);
+		}
 	}
 	free(file->seeds);
 }
