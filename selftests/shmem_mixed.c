@@ -235,13 +235,8 @@ static void test_device(enum kind kind, const char *device)
 	bool right = true, enough = true;
 
 	open_file(kind);
-	if (!swap_out(kind, 0)) {
-		for (int i = 0; i < 2; i++)
-			ksft_test_result_skip("%s, %s: the folio did not go to zswap whole\n",
-					      name, device);
-		close_file();
-		return;
-	}
+	if (!swap_out(kind, 0))
+		ksft_exit_fail_msg("the folio did not go to zswap whole\n");
 	whole = bring_back(kind, device, 0, UPWARDS);
 	right = whole >= 0;
 	close_file();
