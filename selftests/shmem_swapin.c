@@ -148,7 +148,7 @@ static void file_close(struct file *file)
 		close(file->fd);
 	if (file->kind >= TMPFS_ALWAYS) {
 		unlink(DIRECTORY "/file");
-		/* khugepaged holds a file for as long as it looks at it. */
+		/* khugepaged, for one, may hold the file for a moment. */
 		for (int tries = 0; umount(DIRECTORY); tries++) {
 			if (errno != EBUSY || tries == 500)
 				ksft_exit_fail_msg("umount: %s\n",
