@@ -199,27 +199,42 @@ static inline void guest_swapoff_all(char *device, size_t len)
 	fclose(file);
 }
 
-/* The swap signature, as mkswap writes it, over the start of @path. */
-static inline void guest_mkswap(const char *path, size_t size)
+/*
+ * The swap signature, as mkswap writes it, over the start of @path, with @nr_bad
+ * slots that are never to be used: 0 and NULL, or as many as fit into a page.
+ */
+static inline void guest_mkswap_bad(const char *path, size_t size,
+				    const uint32_t *bad, size_t nr_bad)
 {
 	struct {
 		char boot[1024];
 		uint32_t version;
 		uint32_t last_page;
 		uint32_t nr_badpages;
+		unsigned char uuid[16];
+		unsigned char name[16];
+		uint32_t padding[117];
 	} header = {
 		.version = 1,
 		.last_page = size / page_size - 1,
+		.nr_badpages = nr_bad,
 	};
+	ssize_t len = nr_bad * sizeof(*bad);
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		ksft_exit_fail_msg("%s: %s\n", path, strerror(errno));
 	if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    pwrite(fd, bad, len, sizeof(header)) != len ||
 	    pwrite(fd, "SWAPSPACE2", 10, page_size - 10) != 10 || fsync(fd))
 		ksft_exit_fail_msg("%s: cannot write the swap header: %s\n",
 				   path, strerror(errno));
 	close(fd);
+}
+
+static inline void guest_mkswap(const char *path, size_t size)
+{
+	guest_mkswap_bad(path, size, NULL, 0);
 }
 
 static inline void guest_swapon(const char *path)
