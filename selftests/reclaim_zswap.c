@@ -209,6 +209,7 @@ static void test_concurrent(void)
 
 static void on_alarm(int sig)
 {
+	(void)sig;
 }
 
 static void test_signal(void)
