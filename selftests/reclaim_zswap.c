@@ -284,8 +284,9 @@ int main(void)
 
 	test_bad_input();
 	test_not_allowed();
-	test_amount();
+	/* First, while both have as many entries with a second chance. */
 	test_children();
+	test_amount();
 	test_concurrent();
 	test_root();
 	test_signal();
