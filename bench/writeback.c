@@ -83,6 +83,18 @@ static void page_out(char *mem, uint64_t bytes, const struct plan *plan,
 	}
 }
 
+/*
+ * A page that went to the disk stays in memory as long as nobody reclaims it.
+ * What is left of it after a page-out goes, as it does where memory is short.
+ */
+static void drop_written(const struct plan *plan)
+{
+	int r = zf_cgroup_reclaim(cgroup, plan->step);
+
+	if (r < 0 && r != -EAGAIN)
+		die("memory.reclaim", -r);
+}
+
 /* Until the worker has done what there was to do, and the writes have ended. */
 static void settle(struct zf_counters *counters)
 {
@@ -185,6 +197,7 @@ static uint64_t run(const struct plan *plan)
 				page_out(mem, plan->size, plan, &latency);
 			else
 				page_out(mem + done, plan->step, plan, &latency);
+			drop_written(plan);
 		}
 		settle(&after);
 		zf_counters_diff(&before, &after, &diff);
