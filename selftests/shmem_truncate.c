@@ -95,6 +95,19 @@ static size_t count_wrong_bytes(const char *mem, const struct cut *cut)
 	return wrong;
 }
 
+/* A page that is being written keeps its slot, whoever frees it. */
+static void wait_for_writes(void)
+{
+	for (int i = 0; i < SECONDS * 100; i++) {
+		/* Each CPU's part of the counter, too. */
+		guest_write("/proc/sys/vm/stat_refresh", "1");
+		if (guest_vmstat("nr_writeback") <= 0)
+			return;
+		usleep(10000);
+	}
+	ksft_exit_fail_msg("the folio is still being written\n");
+}
+
 static bool test_cut(const struct cut *cut, const char *where)
 {
 	long free_before, swpout;
@@ -114,6 +127,7 @@ static bool test_cut(const struct cut *cut, const char *where)
 	if (resident || swpout != 1)
 		ksft_exit_fail_msg("%zu pages are still there, %ld folios went out whole\n",
 				   resident, swpout);
+	wait_for_writes();
 	ends = cut_ends(fd, cut);
 	if (!ends) {
 		ksft_test_result_fail("%s: bytes %zu to %zu: ends\n", where,
