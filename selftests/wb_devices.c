@@ -25,11 +25,11 @@
 #define DIRECTORY	"/tmp/wb_devices"
 #define SWAP_FILE	DIRECTORY "/swap"
 #define DEVICE_SIZE	(96 * GUEST_MIB)
-#define REGION_SIZE	(16 * GUEST_MIB)
+#define REGION_SIZE	(8 * GUEST_MIB)
 #define NR_CHILDREN	2
-#define MEMORY_MAX	(14 * GUEST_MIB)
-#define ZSWAP_MAX	(2 * GUEST_MIB)
-#define NR_TOUCHES	(3 * REGION_SIZE / page_size)
+#define MEMORY_MAX	(8 * GUEST_MIB)
+#define ZSWAP_MAX	(GUEST_MIB)
+#define NR_TOUCHES	(2 * REGION_SIZE / page_size)
 /* The parent looks after them as long as they need, and this at most. */
 #define MAX_SECONDS	120
 
