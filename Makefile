@@ -78,7 +78,8 @@ demo: deps ## build both kernels, boot both, print the before/after table
 	@bench/demo
 
 .PHONY: test
-test: deps ## host unit tests, harness tests, guest tests on both kernels
+test: ## host unit tests, harness tests, guest tests on both kernels
+	@kernel-patches/deps all test
 	@$(MAKE) --no-print-directory programs
 	@selftests/run
 
@@ -110,6 +111,25 @@ uninstall: ## remove what install has installed
 		$(DESTDIR)$(DOCDIR)/README.md $(DESTDIR)$(DOCDIR)/zfolio.conf
 	-rmdir $(DESTDIR)$(DOCDIR)
 
+# The packages' source: what they are built from, with debian/ at its top.
+DEB_VERSION = $(shell sed -n '1s/.*(\(.*\)).*/\1/p' daemon/debian/changelog)
+DEB_SOURCE = $(B)/deb/zfolio-$(DEB_VERSION)
+
+.PHONY: deb
+deb: ## make Debian packages of the daemon and its tool, in build/deb
+	@kernel-patches/deps package
+	rm -rf $(B)/deb
+	mkdir -p $(DEB_SOURCE)
+	cp -R Makefile LICENSE include daemon $(DEB_SOURCE)
+	mv $(DEB_SOURCE)/daemon/debian $(DEB_SOURCE)
+	rm -r $(DEB_SOURCE)/daemon/tests
+	@# The same source whatever the umask was.
+	chmod -R u=rwX,go=rX $(DEB_SOURCE)
+	@# This make's variables and jobs are not the package's.
+	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS dpkg-buildpackage -us -uc
+	lintian --allow-root --info --fail-on error,warning $(B)/deb/*.changes
+	@ls $(B)/deb/*.deb
+
 .PHONY: clean
 clean: ## remove build/ (kernels and downloads stay in the cache)
 	rm -rf $(B)
@@ -122,7 +142,8 @@ AR ?= ar
 # optimiser: a warning, but no reason for a build to fail on the next release.
 WARN := -Wall -Wextra -Werror -Wno-error=maybe-uninitialized
 CPPFLAGS_ALL := -Iinclude -D_GNU_SOURCE= -MMD -MP
-CFLAGS_ALL := -std=gnu11 -O2 -g $(WARN)
+# With what a packager has in the environment, in what is installed.
+CFLAGS_ALL := -std=gnu11 -O2 -g $(WARN) $(CPPFLAGS) $(CFLAGS)
 
 # The host's unit tests run under both sanitizers: a test that passes by luck
 # of the heap's layout is no test.
@@ -207,7 +228,7 @@ $(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(B)/obj-test/modules.a
 
 $(B)/zfoliod: $(DAEMON_OBJ) $(B)/libzfolio.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lpthread
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS) -lpthread
 
 # All of the daemon but its main(): without one that runs, the tool samples itself.
 $(B)/obj/modules.a: $(filter-out %/main.o,$(DAEMON_OBJ)) $(LIB_OBJ)
@@ -217,7 +238,7 @@ $(B)/obj/modules.a: $(filter-out %/main.o,$(DAEMON_OBJ)) $(LIB_OBJ)
 
 $(B)/zfolioctl: $(CTL_OBJ) $(B)/obj/modules.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -o $@ $^ $(CTL_LIBS)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(CTL_LIBS)
 
 $(B)/bench/host/%: $(B)/obj/bench/host/%.o $(B)/libzfolio.a
 	@mkdir -p $(@D)

@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The Debian package: built, the same each time, as lintian wants it, and what an
+# installation, upgrades, a removal and a purge leave. These happen on an overlay
+# of this machine's root, which has the libraries, and whose upper layer then holds
+# all that was changed.
+# shellcheck disable=SC2154 # lib.sh sets tmp and status
+# shellcheck source=selftests/tests/lib.sh
+. selftests/tests/lib.sh
+
+for program in dh lintian dpkg-buildpackage; do
+	command -v $program >/dev/null || {
+		echo "1..0 # SKIP needs $program: kernel-patches/deps package"
+		exit 0
+	}
+done
+
+# The mounts are made in a namespace of this process, and are gone with it.
+if [ -z "${ZFOLIO_NAMESPACE:-}" ] && unshare -m true 2>/dev/null; then
+	rm -rf "$tmp"
+	ZFOLIO_NAMESPACE=1 exec unshare -m "$0"
+fi
+
+version=$(sed -n '1s/.*(\(.*\)).*/\1/p' daemon/debian/changelog)
+arch=$(dpkg --print-architecture)
+name=zfolio_${version}_$arch.deb
+
+# --- build ---
+
+run make -s deb B="$tmp/one"
+check "make deb" [ "$status" = 0 ]
+check "... without a word from lintian" fails out_has '^[EWIPX]: '
+check "... and names the package" out_has "/$name\$"
+deb=$tmp/one/deb/$name
+umask_before=$(umask)
+umask 077
+TZ=Asia/Tokyo LC_ALL=C run make -s deb B="$tmp/another-place"
+umask "$umask_before"
+check "built elsewhere it is the same, to the byte" cmp "$deb" "$tmp/another-place/deb/$name"
+check "... and so is its source" cmp "${deb%_"$arch".deb}.tar.xz" "$tmp/another-place/deb/zfolio_$version.tar.xz"
+
+dpkg-deb -c "$deb" | sed -n 's|^[^d].* \./||p' | sed 's|^usr/lib/systemd|lib/systemd|' | sort >"$tmp/has"
+sort >"$tmp/wanted" <<'LIST'
+etc/zfolio.conf
+lib/systemd/system/zfoliod.service
+usr/bin/zfolioctl
+usr/lib/zfolio/zfolio.conf
+usr/sbin/zfoliod
+usr/share/bash-completion/completions/zfolioctl
+usr/share/doc/zfolio/README.md.gz
+usr/share/doc/zfolio/changelog.gz
+usr/share/doc/zfolio/copyright
+usr/share/lintian/overrides/zfolio
+usr/share/man/man1/zfolioctl.1.gz
+usr/share/man/man5/zfolio.conf.5.gz
+usr/share/man/man8/zfoliod.8.gz
+LIST
+run diff "$tmp/wanted" "$tmp/has"
+check "it has these files and no other" [ "$status" = 0 ]
+dpkg-deb -I "$deb" >"$tmp/out"
+for library in libinih1 libjansson4 liblz4-1 libsystemd0 libzstd1; do
+	check "... and depends on $library" out_has "^ Depends:.* $library"
+done
+dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards '*/zfoliod.service' >"$tmp/out"
+check "the unit starts what is installed" out_has '^ExecStart=/usr/sbin/zfoliod$'
+
+# --- install, upgrade, remove, purge ---
+
+layers=/mnt
+if ! { [ -n "${ZFOLIO_NAMESPACE:-}" ] && mount -t tmpfs none $layers &&
+	mkdir $layers/upper $layers/work $layers/root &&
+	mount -t overlay -o "lowerdir=/,upperdir=$layers/upper,workdir=$layers/work" none $layers/root &&
+	mknod -m 666 $layers/root/dev/null c 1 3 && [ -x $layers/root/usr/bin/dpkg ]; } 2>"$tmp/err"; then
+	skip "installing" "needs root, and overlay mounts of a root that has /usr"
+	finish
+fi
+
+# inside COMMAND...: on the overlay, as root of a machine without services
+# shellcheck disable=SC2317 # called by name, through check
+inside() {
+	run chroot $layers/root env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+	return "$status"
+}
+
+# later VERSION: a package as a later release may be, with other defaults
+later() {
+	dpkg-deb -R "$deb" "$tmp/later"
+	sed -i "s/^Version: .*/Version: $1/" "$tmp/later/DEBIAN/control"
+	echo "# of $1" >>"$tmp/later/etc/zfolio.conf"
+	dpkg-deb --root-owner-group -b "$tmp/later" "$layers/root/zfolio_$1.deb" >/dev/null
+	rm -r "$tmp/later"
+}
+
+cp "$deb" $layers/root/zfolio.deb
+later "$version+1"
+later "$version+2"
+conf=$layers/root/etc/zfolio.conf
+# What this machine has of it does not count.
+inside dpkg -P zfolio
+
+# changed: the files that have come or gone since this machine was as it is, but for
+# the packages and dpkg's own notes
+changed() {
+	(cd $layers/upper && find . ! -type d ! -path './zfolio*.deb' ! -path ./dev/null \
+		! -path './var/lib/dpkg/*' ! -path './var/log/*' ! -path './var/cache/*' | sort)
+}
+
+check "it installs" inside dpkg -i /zfolio.deb
+check "its configuration is right" inside zfoliod --check-config
+check "the tool runs" inside zfolioctl --help
+check "the unit is enabled" [ -L $layers/root/etc/systemd/system/multi-user.target.wants/zfoliod.service ]
+check "an upgrade" inside dpkg -i "/zfolio_$version+1.deb"
+check "... takes over a configuration that nobody has changed" grep -q "^# of $version+1" $conf
+printf '[daemon]\ninterval = 5s\n' >$conf
+printf '[cgroup **]\nweight = 7\n' >$layers/root/etc/zfolio.conf.d/local.conf
+check "another upgrade" inside dpkg --force-confdef --force-confold -i "/zfolio_$version+2.deb"
+check "... leaves one that is changed as it is" grep -q 'interval = 5s' $conf
+check "... and the unit enabled" [ -L $layers/root/etc/systemd/system/multi-user.target.wants/zfoliod.service ]
+check "... and it is read" inside zfoliod --check-config
+
+mkdir -p $layers/root/run/zfolio $layers/root/run/other
+echo note >$layers/root/run/zfolio/state
+check "it can be removed" inside dpkg -r zfolio
+check "... the programs with it" fails [ -e $layers/root/usr/sbin/zfoliod ]
+check "... but the configuration stays" grep -q 'interval = 5s' $conf
+check "... and what is noted" [ -e $layers/root/run/zfolio/state ]
+check "it can be purged" inside dpkg -P zfolio
+check "... with what was noted" fails [ -e $layers/root/run/zfolio ]
+check "... and nothing beside it" [ -d $layers/root/run/other ]
+changed >"$tmp/out"
+check "... and leaves but the administrator's own file" [ "$(cat "$tmp/out")" = ./etc/zfolio.conf.d/local.conf ]
+
+finish
