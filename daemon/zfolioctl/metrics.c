@@ -19,6 +19,16 @@ enum kind {
 	COUNTER_OF_USEC,	/* shown in seconds */
 };
 
+/*
+ * Of OpenMetrics a family of counters is named without _total, and the text ends
+ * with a mark. node_exporter reads the older form that Prometheus had before,
+ * where the name is that of the samples.
+ */
+enum form {
+	OPENMETRICS,
+	TEXTFILE,
+};
+
 /* @group is the member of a cgroup's object that has @key; NULL: itself. */
 struct family {
 	const char *name;	/* without the _total of counters */
@@ -80,11 +90,21 @@ static const struct family cgroup_families[] = {
 
 /* ---- text ---- */
 
-static void put_head(FILE *out, const struct family *family)
+static const char *suffix_of(const struct family *family)
 {
-	fprintf(out, "# TYPE %s %s\n# HELP %s %s.\n", family->name,
-		family->kind == COUNTER || family->kind == COUNTER_OF_USEC ?
-			"counter" : "gauge", family->name, family->help);
+	return family->kind == COUNTER || family->kind == COUNTER_OF_USEC ?
+		"_total" : "";
+}
+
+static void put_head(FILE *out, enum form form, const struct family *family)
+{
+	const char *suffix = suffix_of(family);
+	const char *type = *suffix ? "counter" : "gauge";
+
+	if (form == OPENMETRICS)
+		suffix = "";
+	fprintf(out, "# TYPE %s%s %s\n# HELP %s%s %s.\n", family->name, suffix,
+		type, family->name, suffix, family->help);
 }
 
 static void put_label(FILE *out, const char *name, const char *value)
@@ -109,8 +129,7 @@ static void put_sample(FILE *out, const struct family *family,
 		json_object_get(object, family->group) : object;
 	uint64_t number = number_of(group, family->key);
 
-	fprintf(out, "%s%s", family->name, family->kind == COUNTER ||
-		family->kind == COUNTER_OF_USEC ? "_total" : "");
+	fprintf(out, "%s%s", family->name, suffix_of(family));
 	if (label)
 		put_label(out, label, value);
 	if (family->kind == GAUGE_OF_BOOL)
@@ -126,21 +145,22 @@ static void put_sample(FILE *out, const struct family *family,
 }
 
 /* A family's samples stand together. */
-static void put_all(FILE *out, const struct family *families, size_t nr,
+static void put_all(FILE *out, enum form form,
+		    const struct family *families, size_t nr,
 		    const json_t *array, const char *label, const char *key)
 {
 	const json_t *object;
 	size_t j;
 
 	for (size_t i = 0; i < nr; i++) {
-		put_head(out, &families[i]);
+		put_head(out, form, &families[i]);
 		json_array_foreach(array, j, object)
 			put_sample(out, &families[i], object, label,
 				   string_of(object, key));
 	}
 }
 
-static void put_daemon(FILE *out, const json_t *daemon)
+static void put_daemon(FILE *out, enum form form, const json_t *daemon)
 {
 	static const struct family up = {
 		"zfolio_daemon_up", GAUGE, NULL, NULL,
@@ -151,29 +171,36 @@ static void put_daemon(FILE *out, const json_t *daemon)
 		"What zfoliod has asked to be written to swap devices"
 	};
 
-	put_head(out, &up);
+	put_head(out, form, &up);
 	fprintf(out, "%s %d\n", up.name, json_is_object(daemon));
 	if (!json_is_object(daemon))
 		return;
-	put_head(out, &written);
+	put_head(out, form, &written);
 	put_sample(out, &written, daemon, NULL, NULL);
 }
 
 /* Return: 0 or the error of a write. */
-static int put_metrics(FILE *out, const json_t *status)
+static int put_metrics(FILE *out, enum form form, const json_t *status)
 {
+	static const struct family page_size = {
+		"zfolio_page_size_bytes", GAUGE, NULL, "page_size",
+		"Bytes of the pages that are counted; 0 before the first tick"
+	};
 	const json_t *pool = json_object_get(status, "pool");
 
-	put_daemon(out, json_object_get(status, "daemon"));
+	put_daemon(out, form, json_object_get(status, "daemon"));
+	put_head(out, form, &page_size);
+	put_sample(out, &page_size, status, NULL, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(pool_families); i++) {
-		put_head(out, &pool_families[i]);
+		put_head(out, form, &pool_families[i]);
 		put_sample(out, &pool_families[i], pool, NULL, NULL);
 	}
-	put_all(out, device_families, ARRAY_SIZE(device_families),
+	put_all(out, form, device_families, ARRAY_SIZE(device_families),
 		json_object_get(status, "devices"), "device", "name");
-	put_all(out, cgroup_families, ARRAY_SIZE(cgroup_families),
+	put_all(out, form, cgroup_families, ARRAY_SIZE(cgroup_families),
 		json_object_get(status, "cgroups"), "cgroup", "path");
-	fputs("# EOF\n", out);
+	if (form == OPENMETRICS)
+		fputs("# EOF\n", out);
 	return fflush(out) == EOF || ferror(out) ? -errno : 0;
 }
 
@@ -199,7 +226,7 @@ static int replace_file(const char *name, const json_t *status)
 		r = -errno;
 		close(fd);
 	} else {
-		r = put_metrics(out, status);
+		r = put_metrics(out, TEXTFILE, status);
 		/* Others read it; names of cgroups are no secret to the host. */
 		if (r >= 0 && fchmod(fd, 0644) < 0)
 			r = -errno;
@@ -236,7 +263,7 @@ int command_metrics(const struct ctl *ctl, int argc, char **argv)
 		return status;
 	object = json_object_get(reply, "status");
 	r = ctl->output ? replace_file(ctl->output, object) :
-			  put_metrics(stdout, object);
+			  put_metrics(stdout, OPENMETRICS, object);
 	if (r < 0) {
 		complain("%s: %s", ctl->output ? ctl->output : "writing",
 			 strerror(-r));
