@@ -27,6 +27,14 @@ B := build
 PREFIX ?= /usr/local
 DOCDIR = $(PREFIX)/share/doc/zfolio
 MANDIR = $(PREFIX)/share/man
+UNITDIR = $(PREFIX)/lib/systemd/system
+BASHDIR = $(PREFIX)/share/bash-completion/completions
+ZSHDIR = $(PREFIX)/share/zsh/site-functions
+
+# Units with the places of the programs in them, and what others take over.
+UNITS_IN := zfoliod.service zfolio-metrics.service
+EXAMPLES := daemon/grafana/zfolio.json daemon/prometheus/zfolio.rules.yaml \
+	daemon/kubernetes/daemonset.yaml daemon/kubernetes/Containerfile
 
 # make would otherwise keep a half-written target after an error.
 .DELETE_ON_ERROR:
@@ -84,32 +92,33 @@ test: ## host unit tests, harness tests, guest tests on both kernels
 	@selftests/run
 
 .PHONY: install
-install: daemon ## install the daemon, its tool and its unit: PREFIX=/usr/local, DESTDIR=
+install: daemon ## install the daemon, its tool and its units: PREFIX=/usr/local, DESTDIR=
 	install -D -m 755 $(B)/zfoliod $(DESTDIR)$(PREFIX)/sbin/zfoliod
 	install -D -m 755 $(B)/zfolioctl $(DESTDIR)$(PREFIX)/bin/zfolioctl
-	install -D -m 644 daemon/zfolioctl/completion.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/zfolioctl
+	install -D -m 644 daemon/zfolioctl/completion.bash $(DESTDIR)$(BASHDIR)/zfolioctl
+	install -D -m 644 daemon/zfolioctl/completion.zsh $(DESTDIR)$(ZSHDIR)/_zfolioctl
 	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 daemon/man/zfolioctl.1
 	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 daemon/man/zfolio.conf.5
 	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 daemon/man/zfoliod.8
-	install -D -m 644 daemon/README.md $(DESTDIR)$(DOCDIR)/README.md
-	install -D -m 644 daemon/systemd/zfolio.conf $(DESTDIR)$(DOCDIR)/zfolio.conf
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	sed -e 's|@SBINDIR@|$(PREFIX)/sbin|' -e 's|@DOCDIR@|$(DOCDIR)|' \
-		daemon/systemd/zfoliod.service.in \
-		>$(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service
-	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service
+	install -D -m 644 -t $(DESTDIR)$(DOCDIR) daemon/README.md daemon/systemd/zfolio.conf
+	install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples $(EXAMPLES)
+	install -D -m 644 -t $(DESTDIR)$(UNITDIR) daemon/systemd/zfolio-metrics.timer
+	for unit in $(UNITS_IN); do \
+		sed -e 's|@SBINDIR@|$(PREFIX)/sbin|' -e 's|@BINDIR@|$(PREFIX)/bin|' \
+			-e 's|@DOCDIR@|$(DOCDIR)|' daemon/systemd/$$unit.in \
+			>$(DESTDIR)$(UNITDIR)/$$unit && \
+		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit; \
+	done
 
 .PHONY: uninstall
 uninstall: ## remove what install has installed
 	rm -f $(DESTDIR)$(PREFIX)/sbin/zfoliod $(DESTDIR)$(PREFIX)/bin/zfolioctl \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/zfolioctl \
+		$(DESTDIR)$(BASHDIR)/zfolioctl $(DESTDIR)$(ZSHDIR)/_zfolioctl \
 		$(DESTDIR)$(MANDIR)/man1/zfolioctl.1 \
 		$(DESTDIR)$(MANDIR)/man5/zfolio.conf.5 \
 		$(DESTDIR)$(MANDIR)/man8/zfoliod.8 \
-		$(DESTDIR)$(PREFIX)/lib/systemd/system/zfoliod.service \
-		$(DESTDIR)$(DOCDIR)/README.md $(DESTDIR)$(DOCDIR)/zfolio.conf
-	-rmdir $(DESTDIR)$(DOCDIR)
+		$(addprefix $(DESTDIR)$(UNITDIR)/,zfolio-metrics.timer $(UNITS_IN))
+	rm -rf $(DESTDIR)$(DOCDIR)
 
 # The packages' source: what they are built from, with debian/ at its top.
 DEB_VERSION = $(shell sed -n '1s/.*(\(.*\)).*/\1/p' daemon/debian/changelog)

@@ -43,6 +43,8 @@ check "... and so is its source" cmp "${deb%_"$arch".deb}.tar.xz" "$tmp/another-
 dpkg-deb -c "$deb" | sed -n 's|^[^d].* \./||p' | sed 's|^usr/lib/systemd|lib/systemd|' | sort >"$tmp/has"
 sort >"$tmp/wanted" <<'LIST'
 etc/zfolio.conf
+lib/systemd/system/zfolio-metrics.service
+lib/systemd/system/zfolio-metrics.timer
 lib/systemd/system/zfoliod.service
 usr/bin/zfolioctl
 usr/lib/zfolio/zfolio.conf
@@ -51,10 +53,15 @@ usr/share/bash-completion/completions/zfolioctl
 usr/share/doc/zfolio/README.md.gz
 usr/share/doc/zfolio/changelog.gz
 usr/share/doc/zfolio/copyright
+usr/share/doc/zfolio/examples/Containerfile
+usr/share/doc/zfolio/examples/daemonset.yaml
+usr/share/doc/zfolio/examples/zfolio.json
+usr/share/doc/zfolio/examples/zfolio.rules.yaml
 usr/share/lintian/overrides/zfolio
 usr/share/man/man1/zfolioctl.1.gz
 usr/share/man/man5/zfolio.conf.5.gz
 usr/share/man/man8/zfoliod.8.gz
+usr/share/zsh/vendor-completions/_zfolioctl
 LIST
 run diff "$tmp/wanted" "$tmp/has"
 check "it has these files and no other" [ "$status" = 0 ]
@@ -111,6 +118,7 @@ check "it installs" inside dpkg -i /zfolio.deb
 check "its configuration is right" inside zfoliod --check-config
 check "the tool runs" inside zfolioctl --help
 check "the unit is enabled" [ -L $layers/root/etc/systemd/system/multi-user.target.wants/zfoliod.service ]
+check "the timer for node_exporter is not" fails [ -L $layers/root/etc/systemd/system/timers.target.wants/zfolio-metrics.timer ]
 check "an upgrade" inside dpkg -i "/zfolio_$version+1.deb"
 check "... takes over a configuration that nobody has changed" grep -q "^# of $version+1" $conf
 printf '[daemon]\ninterval = 5s\n' >$conf

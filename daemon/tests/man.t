@@ -58,9 +58,14 @@ check "make install" [ "$status" = 0 ]
 for file in sbin/zfoliod bin/zfolioctl share/man/man8/zfoliod.8 \
 	share/man/man1/zfolioctl.1 share/man/man5/zfolio.conf.5 \
 	share/bash-completion/completions/zfolioctl \
-	share/doc/zfolio/zfolio.conf lib/systemd/system/zfoliod.service; do
+	share/zsh/site-functions/_zfolioctl share/doc/zfolio/zfolio.conf \
+	share/doc/zfolio/examples/zfolio.json lib/systemd/system/zfoliod.service \
+	lib/systemd/system/zfolio-metrics.service \
+	lib/systemd/system/zfolio-metrics.timer; do
 	check "... has $file" [ -s "$tmp/dest/usr/$file" ]
 done
+check "... with no place left to fill in" fails grep -r @[A-Z]*DIR@ "$tmp/dest"
+check "... and the programs' places in the units" [ "$(cat "$tmp"/dest/usr/lib/systemd/system/*.service | grep -c '^ExecStart=/usr/s\?bin/zfolio')" = 2 ]
 run make -s uninstall DESTDIR="$tmp/dest" PREFIX=/usr
 check "make uninstall leaves no file" [ -z "$(find "$tmp/dest" -type f)" ]
 
