@@ -58,6 +58,7 @@ struct manager {
 	uint64_t scanned_at;		/* CLOCK_MONOTONIC */
 	uint64_t written;		/* asked for, bytes on devices */
 	bool sampling_fails;		/* said so already */
+	bool scanning_fails;		/* likewise */
 };
 
 static uint64_t clock_usec(clockid_t clock)
@@ -106,6 +107,11 @@ static void probe(struct manager *m)
 		 features_format(&m->features, text));
 }
 
+static const char *remedy(int error)
+{
+	return error == -EMFILE ? ": raise LimitNOFILE=" : "";
+}
+
 /* Only what concerns all cgroups is an error here, and the next scan may do. */
 static void scan(struct manager *m)
 {
@@ -114,9 +120,11 @@ static void scan(struct manager *m)
 	m->tick = NULL;
 	r = cgtree_rescan(m->tree);
 	m->scanned_at = clock_usec(CLOCK_MONOTONIC);
-	if (r < 0)
-		log_line(LOG_WARNING, LOG_ID_OTHER, "%s: %s",
-			 zf_path_prefix(m->cgroups), strerror(-r));
+	if (r < 0 && !m->scanning_fails)
+		log_line(LOG_WARNING, LOG_ID_OTHER,
+			 "not all cgroups are seen: %s%s", strerror(-r),
+			 remedy(r));
+	m->scanning_fails = r < 0;
 	sampler_look_around(m->sampler);
 	if (m->actuator)
 		actuator_tidy(m->actuator, m->tree);
@@ -349,9 +357,8 @@ static int tick_once(struct manager *m)
 		return r;
 	if (r < 0) {
 		if (!m->sampling_fails)
-			log_line(LOG_WARNING, LOG_ID_OTHER,
-				 "no ticks: %s: raise LimitNOFILE=",
-				 strerror(-r));
+			log_line(LOG_WARNING, LOG_ID_OTHER, "no ticks: %s%s",
+				 strerror(-r), remedy(r));
 		m->sampling_fails = true;
 		return 0;
 	}
@@ -650,6 +657,10 @@ static void stop(struct manager *m)
 		return;
 	/* Values first: a write-back may take long to see that it is cancelled. */
 	worker_cancel(m->worker, 0);
+	/* Its descriptors may be all there are, and a few are needed here. */
+	m->tick = NULL;
+	cgtree_free(m->tree);
+	m->tree = NULL;
 	restored = actuator_restore(m->actuator);
 	log_line(LOG_INFO, LOG_ID_RESTORED, "put back %zu values", restored);
 }
