@@ -95,13 +95,8 @@ print(container["livenessProbe"]["exec"]["command"][2])' "$manifest")
 	PATH=$tmp:$PATH sh -c "$command"
 }
 check "the probe fails without a daemon" fails probe
-# root without any capability, as in the pod.
-if [ "$(id -u)" = 0 ]; then
-	printf '#!/bin/sh\nexec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs %s "$@"\n' \
-		"$zfoliod" >"$tmp/confined"
-	chmod +x "$tmp/confined"
-	zfoliod=$tmp/confined
-fi
+# As in the pod.
+without_capabilities
 start --verbose
 check "... and not with one" within_5s probe
 check "cold pages of pods are written back" within_5s grep -q source=zswap "$cg/kubepods.slice/kubepods-burstable.slice/memory.reclaim"

@@ -59,6 +59,15 @@ start() {
 	pid=$!
 }
 
+# without_capabilities: from here on the daemon is root without any, if it is root
+without_capabilities() {
+	[ "$(id -u)" = 0 ] || return 0
+	printf '#!/bin/sh\nexec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs %s "$@"\n' \
+		"$zfoliod" >"$tmp/confined"
+	chmod +x "$tmp/confined"
+	zfoliod=$tmp/confined
+}
+
 # within_5s COMMAND...
 within_5s() {
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 \
