@@ -100,7 +100,8 @@ install: daemon ## install the daemon, its tool and its units: PREFIX=/usr/local
 	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 daemon/man/zfolioctl.1
 	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 daemon/man/zfolio.conf.5
 	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 daemon/man/zfoliod.8
-	install -D -m 644 -t $(DESTDIR)$(DOCDIR) daemon/README.md daemon/systemd/zfolio.conf
+	install -D -m 644 -t $(DESTDIR)$(DOCDIR) daemon/README.md \
+		daemon/troubleshooting.md daemon/systemd/zfolio.conf
 	install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples $(EXAMPLES)
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) daemon/systemd/zfolio-metrics.timer
 	for unit in $(UNITS_IN); do \

@@ -57,6 +57,7 @@ usr/share/doc/zfolio/examples/Containerfile
 usr/share/doc/zfolio/examples/daemonset.yaml
 usr/share/doc/zfolio/examples/zfolio.json
 usr/share/doc/zfolio/examples/zfolio.rules.yaml
+usr/share/doc/zfolio/troubleshooting.md.gz
 usr/share/lintian/overrides/zfolio
 usr/share/man/man1/zfolioctl.1.gz
 usr/share/man/man5/zfolio.conf.5.gz
@@ -78,6 +79,7 @@ layers=/mnt
 if ! { [ -n "${ZFOLIO_NAMESPACE:-}" ] && mount -t tmpfs none $layers &&
 	mkdir $layers/upper $layers/work $layers/root &&
 	mount -t overlay -o "lowerdir=/,upperdir=$layers/upper,workdir=$layers/work" none $layers/root &&
+	mount -t proc none $layers/root/proc &&
 	mknod -m 666 $layers/root/dev/null c 1 3 && [ -x $layers/root/usr/bin/dpkg ]; } 2>"$tmp/err"; then
 	skip "installing" "needs root, and overlay mounts of a root that has /usr"
 	finish
@@ -119,6 +121,18 @@ check "its configuration is right" inside zfoliod --check-config
 check "the tool runs" inside zfolioctl --help
 check "the unit is enabled" [ -L $layers/root/etc/systemd/system/multi-user.target.wants/zfoliod.service ]
 check "the timer for node_exporter is not" fails [ -L $layers/root/etc/systemd/system/timers.target.wants/zfolio-metrics.timer ]
+# What the README has before it, to switch zswap on.
+grep '^    .*tmpfiles' README.md | sed 's/sudo //' >$layers/root/tmp/zswap.sh
+if [ -x $layers/root/usr/bin/systemd-tmpfiles ] || [ -x $layers/root/bin/systemd-tmpfiles ]; then
+	mkdir -p $layers/root/sys/module/zswap/parameters
+	echo N >$layers/root/sys/module/zswap/parameters/enabled
+	check "the README's way to switch zswap on" inside sh -e /tmp/zswap.sh
+	check "... does" [ "$(cat $layers/root/sys/module/zswap/parameters/enabled)" = 1 ]
+	rm -r $layers/root/sys/module $layers/root/etc/tmpfiles.d/zswap.conf
+else
+	skip "the README's way to switch zswap on" "no systemd-tmpfiles"
+fi
+rm $layers/root/tmp/zswap.sh
 check "an upgrade" inside dpkg -i "/zfolio_$version+1.deb"
 check "... takes over a configuration that nobody has changed" grep -q "^# of $version+1" $conf
 printf '[daemon]\ninterval = 5s\n' >$conf

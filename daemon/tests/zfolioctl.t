@@ -185,7 +185,7 @@ check "NO_COLOR" terminal q
 unset NO_COLOR
 check "... is honoured" fails grep -q "$(printf '\033\\[1m')" "$tmp/out"
 
-# --- servers that are none ---
+# --- a daemon with much to tell ---
 
 # server TEXT: answers one request with it
 server() {
@@ -204,6 +204,21 @@ END
 	pid=$!
 	within_5s [ -S "$root/run/zfolio/control" ]
 }
+
+for size in '80 24' '200 50'; do
+	for view in 'top --iterations 1' 'explain system.slice/web.service'; do
+		word=${view%% *}
+		reply=running-status.json
+		[ $word != explain ] || reply=running-explain.json
+		server "$(cat $golden/$reply)"
+		# shellcheck disable=SC2086 # split into words on purpose
+		at $size $view
+		check "$word of one that runs, at $size" looks_like "running-$word-${size% *}x${size#* }.txt"
+		wait "$pid"
+	done
+done
+
+# --- servers that are none ---
 
 server 'no JSON'
 ctl status
