@@ -80,6 +80,18 @@ without_peer() {
 		expect_text "$tmp/err" "--peer: 'disk': expected zram or none"
 }
 
+as_documented() {
+	sed -n 's|^\tbench/demo \([^#]*\).*|\1|p' "$here/../README.md" >"$tmp/options"
+	[ "$(wc -l <"$tmp/options")" -ge 4 ] || return
+	mkdir -p "$tmp/A" "$tmp/B"
+	touch "$tmp/A/bzImage" "$tmp/B/bzImage"
+	while read -r options; do
+		guests
+		# shellcheck disable=SC2086 # split into words on purpose
+		(cd "$tmp" && expect_status 0 "$t/bench/demo" $options --runs 1) </dev/null || return
+	done <"$tmp/options"
+}
+
 shows_progress() {
 	guests
 	expect_status 0 "$t/bench/demo" --runs 1 || return
@@ -165,6 +177,7 @@ not_twice_into_one_place() {
 
 run all_well 'two runs: table, records and plots'
 run without_peer 'without zram beside it'
+run as_documented 'the options that the README has'
 run shows_progress 'progress while it boots, results under the cache directory'
 run at_once 'two at once keep their results apart'
 run wrong_bytes 'a wrong byte ends it with 1 and says so'
