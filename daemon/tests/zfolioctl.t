@@ -116,6 +116,10 @@ check "top is not higher than its terminal" [ "$(wc -l <"$tmp/out")" -le 24 ]
 at 40 10 top --iterations 2 --interval 100ms
 check "two views in a very small one" [ "$(wc -l <"$tmp/out")" -le 21 ]
 check "... which lose columns" fails grep -qE 'READ/s' "$tmp/out"
+file sys/module/zswap/parameters/enabled N
+ctl status
+check "status says that zswap is off" out_has '^pool .*; zswap is off$'
+file sys/module/zswap/parameters/enabled Y
 ctl explain a.slice/z.service
 check "a cgroup that is not there is named" err_has 'a.slice/z.service: no such cgroup'
 check "... and bad input" [ "$status" = 3 ]

@@ -246,6 +246,16 @@ static int compare(const void *a, const void *b, void *data)
 
 /* ---- lines above the table ---- */
 
+/* Most distributions boot so, and then nothing happens but what was before. */
+static bool is_off(const struct ctl *ctl)
+{
+	_cleanup_free_ char *enabled = NULL;
+
+	return zf_path_read_string(ctl->sys,
+				   "sys/module/zswap/parameters/enabled",
+				   &enabled) >= 0 && !strcmp(enabled, "N");
+}
+
 static void print_pool(const struct ctl *ctl, const json_t *pool)
 {
 	char used[ZF_BYTES_LEN], limit[ZF_BYTES_LEN];
@@ -269,6 +279,9 @@ static void print_pool(const struct ctl *ctl, const json_t *pool)
 	if (number_of(pool, "rejected"))
 		printf("; %" JSON_INTEGER_FORMAT " stores refused",
 		       json_integer_value(json_object_get(pool, "rejected")));
+	if (is_off(ctl))
+		printf("; %szswap is off%s", term_on(&ctl->term, TINT_BAD),
+		       term_off(&ctl->term));
 	putchar('\n');
 }
 
