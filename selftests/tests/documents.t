@@ -110,13 +110,23 @@ while IFS= read -r command; do
 done <"$tmp/machine"
 stop
 
-# --- on a kernel's tree ---
+# --- on a kernel's tree, and in a guest with the series ---
 
-# As much of it as the series touches, as a git tree too.
+# The documents are about this one.
+base=${BASE:-linux-7.3}
+case $base,${SERIES:-all} in
+linux-7.3,all | linux-7.3,next) ;;
+*)
+	skip "what takes a kernel" "the documents are about all of linux-7.3, not about $base,${SERIES:-all}"
+	finish
+	;;
+esac
+
+# As much of the kernel as the series touches, as a git tree too.
 kernel_tree() {
 	rm -rf "$tmp/user"
 	mkdir -p "$tmp/user/linux-7.3"
-	source=$(kernel-patches/fetch 2>"$tmp/err") || return
+	source=$(kernel-patches/fetch) || return
 	sed -n 's|^--- a/||p' kernel-patches/linux-7.3/*.patch | sort -u | (
 		cd "$source" && xargs ls -d Makefile Kbuild include/linux 2>/dev/null |
 			xargs cp -r --parents -t "$tmp/user/linux-7.3"
@@ -128,14 +138,16 @@ kernel_tree() {
 }
 
 of tree >"$tmp/tree"
+command -v git >/dev/null || {
+	skip "on a kernel's tree" "needs git"
+	: >"$tmp/tree"
+}
 while IFS= read -r command; do
 	run kernel_tree
 	run env HOME="$tmp/user" GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@localhost \
 		sh -c "$(printf '%s' "$command" | sed "s|/path/to/zfolio|$PWD|g")"
 	check "on a kernel's tree: $command" [ "$status" = 0 ]
 done <"$tmp/tree"
-
-# --- in a guest with the series ---
 
 # One guest for all of them; each tells its status.
 of guest >"$tmp/guest"
