@@ -9,6 +9,8 @@
 
 kernel=${ZFOLIO_TEST_KERNEL:-$(kernel-patches/build base)} || exit 1
 
+debian=$(selftests/vm/debian) || exit 1
+
 # A cache of our own, so that what is left behind can be seen.
 ZFOLIO_CACHE=$tmp/cache
 export ZFOLIO_CACHE
@@ -99,6 +101,8 @@ vm --disk none --bad-sectors 8 -- true
 check "--bad-sectors without a disk" one_line_error "no disk to have them"
 vm --accel qemu -- true
 check "an unknown accelerator" one_line_error "unknown accelerator 'qemu'"
+vm --root "$tmp/no-such" -- true
+check "--root that is no file" one_line_error "--root $tmp/no-such: no such file .expected initramfs, debian or an ext4 image"
 vm --icount --smp 2 -- true
 check "--icount with two CPUs" one_line_error "one CPU only"
 vm --icount --accel kvm -- true
@@ -271,6 +275,34 @@ same_clock() {
 check "--icount: the same clock in two runs" same_clock
 check "... with one date" grep -q 2000 "$tmp/icount.1"
 check "... and says so" err_has 'accel tcg icount, 1 CPU'
+
+# --- Another root file system ---------------------------------------------------
+
+sum=$(sha256sum "$debian")
+mkdir -p "$tmp/tree/bin"
+cp "$(command -v objdump)" "$tmp/tree/bin/"
+vm --root "$debian" --disk virtio --add "$tmp/tree:/opt/tree" -- sh -c '
+	systemctl is-system-running
+	cat /proc/1/comm /proc/swaps "/opt/tree/sub/file with a space"
+	ls -A /opt/tree/bin /usr/lib/x86_64-linux-gnu | grep -e objdump -e libbfd
+	findmnt -no FSTYPE,OPTIONS /
+	stat -c "owner %u" /usr/bin/env
+	echo written >/var/kept; cat /var/kept; pwd; exit 7'
+check "--root: the command's status" [ "$status" -eq 7 ]
+check "... systemd has started everything" out_has '^running$'
+check "... and is the first process" out_has '^systemd$'
+check "... the disk is the swap" out_has '^/dev/vda .*41943'
+check "... what is added is there" out_has '^text$'
+check "... and the command starts where it does elsewhere" out_has '^/root$'
+check "... a program comes without shared libraries" [ "$(grep -c -e '^objdump$' -e libbfd "$tmp/out")" -eq 1 ]
+check "... the file system is ext4 and can be written" out_has '^ext4 +rw'
+check "... and root's" out_has '^owner 0$'
+check "... but nothing is kept" [ "$(sha256sum "$debian")" = "$sum" ]
+check "... and it is said" err_has "root $debian"
+vm --root "$kernel" -- true
+check "--root that is no file system: status" [ "$status" -eq 123 ]
+check "... said so" err_has 'error: cannot mount the root file system'
+check "... leaves nothing" nothing_left
 
 # --- Faults in the guest ------------------------------------------------------
 
