@@ -276,8 +276,7 @@ int control_tick(struct control *control, const struct settings *settings,
 	*ret_decisions = decisions;
 	*ret_nr = 0;
 
-	if (!tick->elapsed ||
-	    tick->elapsed > settings->interval * CONTROL_JUMP_INTERVALS) {
+	if (!tick->elapsed || control_is_jump(settings, tick)) {
 		for (size_t i = 0; i < nr; i++)
 			rules_forget_trend(&units[i]);
 		return 0;

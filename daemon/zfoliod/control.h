@@ -51,6 +51,12 @@
 /* A longer tick than this many intervals is a jump of the clock. */
 #define CONTROL_JUMP_INTERVALS 5
 
+static inline bool control_is_jump(const struct settings *settings,
+				   const struct tick *tick)
+{
+	return tick->elapsed > settings->interval * CONTROL_JUMP_INTERVALS;
+}
+
 struct control;
 
 /* Return: 0 or -ENOMEM. */

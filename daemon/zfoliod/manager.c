@@ -16,6 +16,7 @@
 #include "features.h"
 #include "log.h"
 #include "manager.h"
+#include "notices.h"
 #include "requests.h"
 #include "sample.h"
 #include "server.h"
@@ -44,6 +45,7 @@ struct manager {
 	struct features features;
 	struct history *history;
 	struct overrides *overrides;
+	struct notices notices;
 	struct server *server;		/* NULL in a dry run */
 	const struct tick *tick;	/* the last one; NULL once nodes may have
 					 * gone that it names */
@@ -364,6 +366,7 @@ static int tick_once(struct manager *m)
 	}
 	m->sampling_fails = false;
 	m->tick = tick;
+	notices_tick(&m->notices, settings, tick);
 	check_drift(m, tick, now);
 	record(m, tick);
 	r = control_tick(m->control, settings, tick, &decisions, &nr);
