@@ -325,9 +325,18 @@ static void test_actuator_waits_for_systemd(void **state)
 	sample.of[FIELD_WRITEBACK] = 1;
 	assert_int_equal(actuator_check(actuator, &settings_default, nodes[1],
 					&sample, 3, &drift), 1);
+	/* systemd is not to bring ours back at its next reload. */
+	assert_int_equal(manager.value, 1);
 
 	nodes[1]->locked = 0;
 	tree_write(t, CG "/a.slice/x.service/memory.zswap.writeback", "1\n");
+	assert_int_equal(actuator_set(actuator, nodes[1], KNOB_WRITEBACK, 0),
+			 0);
+	assert_int_equal(manager.value, 0);
+	/* It may not have written the file when all is put back. */
+	assert_int_equal(actuator_restore(actuator), 0);
+	assert_int_equal(manager.value, 1);
+
 	assert_int_equal(actuator_set(actuator, nodes[1], KNOB_WRITEBACK, 0),
 			 0);
 	tree_write(t, CG "/a.slice/x.service/memory.zswap.writeback", "0\n");

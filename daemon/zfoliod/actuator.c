@@ -122,6 +122,16 @@ static uint64_t value_now(const struct cgroup_sample *sample, enum knob knob)
 	}
 }
 
+/*
+ * Somebody else's value stays. systemd has to know it: it would bring ours back at
+ * its next reload, or has not yet written it at all.
+ */
+static void leave(const struct actuator *actuator, const struct entry *entry,
+		  uint64_t now)
+{
+	properties_set(actuator->properties, entry->path, entry->knob, now);
+}
+
 int actuator_check(struct actuator *actuator, const struct settings *settings,
 		   struct node *node, const struct cgroup_sample *sample,
 		   uint64_t now, struct drift *ret_drift)
@@ -150,6 +160,7 @@ int actuator_check(struct actuator *actuator, const struct settings *settings,
 		};
 		if (!drift.reapplied) {
 			node->locked |= KNOB_BIT(knob);
+			leave(actuator, entry, drift.now);
 			ledger_drop(actuator->ledger, entry);
 			*ret_drift = drift;
 			return 1;
@@ -179,9 +190,12 @@ static bool restore_one(const struct actuator *actuator,
 	if (zf_cgroup_open(actuator->cgroups, entry->path, &cgroup) < 0 ||
 	    zf_cgroup_id(cgroup) != entry->id ||
 	    zf_path_read_u64(zf_cgroup_path(cgroup), knob_files[entry->knob],
-			     &now) < 0 ||
-	    now != entry->set)
+			     &now) < 0)
 		return false;
+	if (now != entry->set) {
+		leave(actuator, entry, now);
+		return false;
+	}
 	return write_knob(actuator, entry->path, zf_cgroup_path(cgroup),
 			  entry->knob, entry->found) >= 0;
 }
