@@ -8,6 +8,7 @@
 #   daemon/zfoliod/*.c -> build/zfoliod           the daemon
 #   daemon/zfolioctl/*.c -> build/zfolioctl       the tool that asks it
 #   daemon/tests/*.c  -> build/tests/NAME         host unit tests (cmocka)
+#   daemon/tests/guest/*.c -> build/guest/NAME    programs for the daemon's guests, static
 #   bench/*.c         -> build/bench/NAME         guest programs, static
 #   bench/host/*.c    -> build/bench/host/NAME    host programs (jansson)
 #   bench/plugin/*.c  -> build/bench/plugin/NAME.so    plugins for QEMU
@@ -180,6 +181,7 @@ LIB_SRC := $(wildcard daemon/lib/*.c)
 DAEMON_SRC := $(wildcard daemon/zfoliod/*.c)
 CTL_SRC := $(wildcard daemon/zfolioctl/*.c)
 TEST_SRC := $(wildcard daemon/tests/*.c)
+DAEMON_GUEST_SRC := $(wildcard daemon/tests/guest/*.c)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_HOST_SRC := $(wildcard bench/host/*.c)
 BENCH_PLUGIN_SRC := $(wildcard bench/plugin/*.c)
@@ -195,6 +197,7 @@ DAEMON_TEST_OBJ := $(DAEMON_SRC:%.c=$(B)/obj-test/%.o)
 GUEST_LIB_OBJ := $(GUEST_LIB_SRC:%.c=$(B)/obj/%.o)
 
 TESTS := $(TEST_SRC:daemon/tests/%.c=$(B)/tests/%)
+DAEMON_GUEST := $(DAEMON_GUEST_SRC:daemon/tests/guest/%.c=$(B)/guest/%)
 BENCH := $(BENCH_SRC:bench/%.c=$(B)/bench/%)
 BENCH_HOST := $(BENCH_HOST_SRC:bench/host/%.c=$(B)/bench/host/%)
 BENCH_PLUGIN := $(BENCH_PLUGIN_SRC:bench/plugin/%.c=$(B)/bench/plugin/%.so)
@@ -207,7 +210,7 @@ UPSTREAM := $(B)/upstream/base/test_zswap $(B)/upstream/patched/test_zswap
 .PHONY: programs daemon tests bench guest upstream
 programs: daemon tests bench guest upstream
 daemon: $(B)/zfoliod $(B)/zfolioctl
-tests: $(TESTS)
+tests: $(TESTS) $(DAEMON_GUEST)
 bench: $(BENCH) $(BENCH_HOST) $(BENCH_PLUGIN)
 guest: $(GUEST)
 upstream: $(UPSTREAM)
@@ -235,6 +238,10 @@ $(B)/obj-test/modules.a: $(LIB_TEST_OBJ) $(filter-out %/main.o,$(DAEMON_TEST_OBJ
 $(B)/tests/%: $(B)/obj-test/daemon/tests/%.o $(B)/obj-test/modules.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_TEST) -o $@ $^ $(LDFLAGS_$*) -lcmocka $(CTL_LIBS) -lm
+
+$(B)/guest/%: $(B)/obj/daemon/tests/guest/%.o $(B)/libzfolio.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -static -o $@ $^
 
 $(B)/zfoliod: $(DAEMON_OBJ) $(B)/libzfolio.a
 	@mkdir -p $(@D)

@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# zfoliod as it is installed, in guests with systemd.
+# shellcheck source=selftests/tests/lib.sh
+. selftests/tests/lib.sh
+# shellcheck source=daemon/tests/guest.sh
+. daemon/tests/guest.sh
+
+patched=$(kernel patched) || exit 1
+base=$(kernel base) || exit 1
+
+# Bad sectors on pages 9, 100, 101, 333, 511, 512, 600 and 700 of the swap.
+guest patched --kernel "$patched" \
+	--bad-sectors 75,800,815,2665,4092,4096,4807,5607 -- systemd.sh
+guest psi=0 --kernel "$base" --append psi=0 -- psi_off.sh
+guest cgroup_disable=memory --kernel "$base" --append cgroup_disable=memory -- no_memory.sh
+
+finish
