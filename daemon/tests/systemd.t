@@ -15,5 +15,6 @@ guest patched --kernel "$patched" \
 	--bad-sectors 75,800,815,2665,4092,4096,4807,5607 -- systemd.sh
 guest psi=0 --kernel "$base" --append psi=0 -- psi_off.sh
 guest cgroup_disable=memory --kernel "$base" --append cgroup_disable=memory -- no_memory.sh
+guest cost --kernel "$patched" -- cost.sh
 
 finish

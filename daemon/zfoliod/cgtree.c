@@ -174,21 +174,26 @@ static int nodes_add(struct nodes *nodes, struct node *node)
 }
 
 static int walk_entry(struct walk *walk, const struct zf_path *dir,
-		      const char *name, struct node *parent)
+		      const struct dirent *entry, struct node *parent)
 {
 	_cleanup_(node_freep) struct node *opened = NULL;
 	struct node *node;
 	struct stat st;
 	int r;
 
-	if (fstatat(zf_path_fd(dir), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	/* A cgroup can not be renamed: the same id is the same node. */
+	node = cgtree_find(walk->tree, entry->d_ino);
+	/* By its handle, which spares the walk of a path: there are many. */
+	r = node ? fstat(zf_path_fd(zf_cgroup_path(node->cgroup)), &st) :
+		   fstatat(zf_path_fd(dir), entry->d_name, &st,
+			   AT_SYMLINK_NOFOLLOW);
+	if (r < 0)
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
-	/* A cgroup can not be renamed: the same id is the same node. */
-	node = cgtree_find(walk->tree, st.st_ino);
 	if (!node) {
-		r = node_open(dir, name, parent, walk->tree->config, &opened);
+		r = node_open(dir, entry->d_name, parent, walk->tree->config,
+			      &opened);
 		if (r < 0)
 			return r;
 		node = opened;
@@ -226,7 +231,7 @@ static int walk_children(struct walk *walk, struct node *parent)
 		if (*entry->d_name == '.' ||
 		    (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
 			continue;
-		r = walk_entry(walk, dir, entry->d_name, parent);
+		r = walk_entry(walk, dir, entry, parent);
 		if (r < 0 && !concerns_one(r))
 			return r;
 	}

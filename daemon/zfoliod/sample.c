@@ -13,10 +13,10 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /*
- * A unit that had nothing in swap is asked again each second tick, half of them
- * on each: a thousand idle cgroups are what a tick costs most.
+ * A unit that had nothing in swap is asked again each fourth tick, a quarter of
+ * them on each: a thousand idle cgroups are what a tick costs most.
  */
-#define IDLE_TURNS 2
+#define IDLE_TURNS 4
 
 /* ---- data structures ---- */
 
@@ -380,9 +380,18 @@ static uint64_t read_uptime(const struct zf_path *sys)
 	return zf_mul_div(seconds, ZF_USEC_PER_SEC, 1);
 }
 
-/* @swapped_out: bytes by the whole system since it started. */
-static void read_devices(struct sampler *sampler, const struct config *config,
-			 uint64_t swapped_out)
+/* Bytes by the whole system since it started. */
+static uint64_t read_swapped_out(const struct sampler *sampler)
+{
+	uint64_t pages;
+
+	if (zf_path_read_key(sampler->sys, "proc/vmstat", "pswpout",
+			     &pages) < 0)
+		return 0;
+	return zf_mul_div(pages, sampler->tick.page_size, 1);
+}
+
+static void read_devices(struct sampler *sampler, const struct config *config)
 {
 	struct swaps swaps = { .nr = 0 };
 
@@ -402,7 +411,7 @@ static void read_devices(struct sampler *sampler, const struct config *config,
 		strcpy(device->name, swap->name);
 		/* A file's share is not known: all of it may be. */
 		if (!swap->has_written)
-			swap->written = swapped_out;
+			swap->written = read_swapped_out(sampler);
 		if (old) {
 			device->written = zf_sub(swap->written, old->written);
 		} else {
@@ -417,22 +426,18 @@ static void read_devices(struct sampler *sampler, const struct config *config,
 static void read_system(struct sampler *sampler, const struct config *config)
 {
 	_cleanup_free_ char *meminfo = NULL;
-	uint64_t rejected, pswpout;
+	uint64_t rejected;
 	struct tick *tick = &sampler->tick;
 
 	tick->pool = 0;
 	if (zf_path_read(sampler->sys, "proc/meminfo", &meminfo, NULL) >= 0)
 		tick->pool = meminfo_bytes(meminfo, "Zswap:");
 	rejected = read_rejected(sampler->sys);
-	if (zf_path_read_key(sampler->sys, "proc/vmstat", "pswpout",
-			     &pswpout) < 0)
-		pswpout = 0;
 	tick->rejected = 0;
 	if (sampler->seen)
 		tick->rejected = zf_sub(rejected, sampler->rejected);
 	sampler->rejected = rejected;
-	read_devices(sampler, config,
-		     zf_mul_div(pswpout, tick->page_size, 1));
+	read_devices(sampler, config);
 	sampler->seen = true;
 }
 

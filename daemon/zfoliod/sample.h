@@ -9,7 +9,7 @@
  * left out of the tick, and one whose file can not be parsed as well: no
  * decision is better than one on half of the numbers.
  *
- * A cgroup with nothing in swap costs one system call each second tick, since the
+ * A cgroup with nothing in swap costs one system call each fourth tick, since the
  * file that says so is held open, and none when its parent has nothing in swap
  * either. So one that begins to swap is seen a tick later at most.
  */
