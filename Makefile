@@ -92,6 +92,10 @@ test: ## host unit tests, harness tests, guest tests on both kernels
 	@$(MAKE) --no-print-directory programs
 	@selftests/run
 
+.PHONY: test-long
+test-long: ## the same, and what takes long in full length
+	@ZFOLIO_TEST_LONG=1 $(MAKE) --no-print-directory test
+
 .PHONY: install
 install: daemon ## install the daemon, its tool and its units: PREFIX=/usr/local, DESTDIR=
 	install -D -m 755 $(B)/zfoliod $(DESTDIR)$(PREFIX)/sbin/zfoliod

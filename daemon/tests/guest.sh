@@ -19,22 +19,24 @@ make -s install DESTDIR="$tmp/install" PREFIX=/usr >"$tmp/out" 2>&1 || {
 	exit 1
 }
 
-# guest NAME OPTION... -- SCRIPT: runs daemon/tests/guest/SCRIPT in a guest, on a clock
-# that counts instructions, and takes over the points of the TAP that it prints.
+# guest NAME OPTION... -- SCRIPT [ARGUMENT]...: runs daemon/tests/guest/SCRIPT in a guest,
+# on a clock that counts instructions, and takes over the points of the TAP that it
+# prints. All of its output stays in $tmp/tap.
 guest() {
 	guest_name=$1
 	shift
-	for guest_script; do :; done
 	guest_options=
 	while [ "$1" != -- ]; do
 		guest_options="$guest_options $1"
 		shift
 	done
+	guest_script=$2
+	shift 2
 	# shellcheck disable=SC2086 # a list of words
 	run selftests/vm/run --root debian --icount --timeout 900 $guest_options \
 		--add "$tmp/install:/." --add selftests/tests/lib.sh --add daemon/tests/guest/common.sh \
 		--add build/guest/load \
-		--add "daemon/tests/guest/$guest_script" -- sh "./$guest_script"
+		--add "daemon/tests/guest/$guest_script" -- sh "./$guest_script" "$@"
 	tr -d '\r' <"$tmp/out" >"$tmp/tap"
 	while IFS= read -r guest_line; do
 		case $guest_line in

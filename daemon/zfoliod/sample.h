@@ -11,7 +11,7 @@
  *
  * A cgroup with nothing in swap costs one system call each fourth tick, since the
  * file that says so is held open, and none when its parent has nothing in swap
- * either. So one that begins to swap is seen a tick later at most.
+ * either. So one that begins to swap is seen three ticks later at most.
  */
 #ifndef ZFOLIOD_SAMPLE_H
 #define ZFOLIOD_SAMPLE_H

@@ -58,11 +58,14 @@ knobs() {
 		-name memory.zswap.swapin_max \) -exec grep -H . {} + | sort
 }
 
-# Has every knob the value that it had before the start? Leaves those that have not.
+# Has every knob that is still there the value that it had before? Leaves those that
+# have not.
 all_is_back() {
 	knobs >"$tmp/now"
-	comm -3 "$tmp/before" "$tmp/now" >"$tmp/out"
-	fails grep -q . "$tmp/out"
+	awk -F : 'NR == FNR { before[$1] = $2; next }
+		$1 in before && before[$1] != $2 { print $0 ", was " before[$1] }' \
+		"$tmp/before" "$tmp/now" >"$tmp/out"
+	[ -s "$tmp/now" ] && fails grep -q . "$tmp/out"
 }
 
 descriptors() {

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What zfoliod does for an idle service, a hot one and a batch job, against the same
+# machine without it. ZFOLIO_TEST_LONG=1 watches the two services for ten minutes of
+# the guest's time instead of one.
+# shellcheck disable=SC2154,SC2317 # lib.sh sets tmp; called by check
+# shellcheck source=selftests/tests/lib.sh
+. selftests/tests/lib.sh
+# shellcheck source=daemon/tests/guest.sh
+. daemon/tests/guest.sh
+
+patched=$(kernel patched) || exit 1
+seconds=60
+[ -z "${ZFOLIO_TEST_LONG:-}" ] || seconds=600
+
+guest without --kernel "$patched" -- scenario.sh off $seconds
+cp "$tmp/tap" "$tmp/off"
+guest with --kernel "$patched" -- scenario.sh on $seconds
+cp "$tmp/tap" "$tmp/on"
+
+# figure RUN NAME
+figure() {
+	sed -n "s/^# figure $2 \([0-9]*\).*/\1/p" "$tmp/$1"
+}
+
+# alike NAME: are both runs within 5 % of each other?
+alike() {
+	off=$(figure off "$1")
+	on=$(figure on "$1")
+	[ $(((on - off) * 20)) -le "$off" ] && [ $(((off - on) * 20)) -le "$off" ]
+}
+
+check "the hot service does as much" alike hot_touches
+check "... its touches take as long: p50" alike hot_p50
+check "... p99" alike hot_p99
+check "... and as much comes from disk" alike hot_disk_swapins
+if grep -q '^# figure source_zswap 1' "$tmp/on"; then
+	check "80 % of the idle service's compressed pool are on disk" [ "$(figure on idle_on_disk)" -ge 80 ]
+	check "... in requests of 100 KiB or more" [ "$(figure on request_kib)" -ge 100 ]
+else
+	skip "the idle service's pool goes to disk" "this kernel's memory.reclaim has no source=zswap"
+fi
+
+finish
