@@ -164,6 +164,44 @@ stop
 wait "$listener"
 check "STOPPING" grep -q '^STOPPING=1' "$tmp/told"
 
+# --- a long time ---
+
+# ticks NUMBER: a trace in which cgroups come and go and every rule has its turn
+ticks() {
+	awk -v nr="$1" 'BEGIN {
+		has = "[\"memory.zswap.writeback\",\"memory.zswap.swapin_max\",\"memory.reclaim\"]"
+		print "{\"zfolio_trace\":1}"
+		for (i = 0; i < nr; i++) {
+			printf "{\"elapsed\":2000000,\"page_size\":4096,\"pool\":%d,\"pool_limit\":1000000000,\"sizes\":272,", i % 7 * 150000000
+			printf "\"devices\":[{\"name\":\"vda\",\"size\":4294967296,\"used\":1048576}],\"cgroups\":["
+			for (c = 0; c < 4; c++)
+				printf "%s{\"id\":%d,\"path\":\"a.slice/%d.service\",\"has\":%s,\"writeback\":1,\"writeback_here\":1,\"swapin_max\":\"max\",\"pswpin\":%d,\"zswpin\":%d,\"zswpout\":%d,\"memory_stall\":%d,\"current\":104857600,\"swap\":104857600,\"zswapped\":52428800,\"zswap\":20971520}",
+					c ? "," : "", c + 1 + int(i / 50), c + 1 + int(i / 50), has, (i + c) % 97 * 10,
+					(i + c) % 89 * 100, (i + c) % 89 * 100, (i + c) % 89 * 10000
+			print "]}"
+		}
+	}'
+}
+
+# peak NUMBER: KiB of memory that it takes to replay so many, seen before its end
+peak() {
+	rm -f "$tmp/replayed"
+	{
+		ticks "$1"
+		: >"$tmp/replayed"
+		sleep 2
+	} | "$zfoliod" --config /dev/null --simulate - >"$tmp/decisions" &
+	peak_pid=$!
+	until [ -e "$tmp/replayed" ]; do sleep 0.1; done
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$peak_pid/status"
+	wait "$peak_pid"
+}
+short=$(peak 1000)
+long=$(peak 100000)
+check "a hundred thousand ticks are decided on" grep -qE '^100000 ticks, [0-9]{4,} decisions' "$tmp/decisions"
+check "... and take as much memory as a thousand" [ "${long:-999999}" -le $((${short:-0} + 256)) ]
+echo "# $short and $long KiB"
+
 # --- the example ---
 
 run "$zfoliod" --config "$data/example.conf" --simulate "$data/example.jsonl"
