@@ -25,6 +25,7 @@ check "... and told with the cgroup as a field" \
 check "the status line" within 5 sh -c 'systemctl show -P StatusText zfoliod | grep -q "cgroups watched; pool"'
 check "zfolioctl reaches it" running
 check "no warning" fails complaints
+check "systemd-analyze security: 2.5 at most" systemd-analyze security --no-pager --threshold=25 zfoliod
 
 # --- systemd reloads, the configuration changes --------------------------------------
 
@@ -58,6 +59,14 @@ systemctl kill -s KILL zfoliod
 check "SIGKILL: systemd starts it again" within 10 said 'put back 1 values that an earlier run left behind'
 check "... which sets all again" within 10 tuned
 check "... once" [ "$(property zfoliod NRestarts)" = 1 ]
+
+# --- it hangs ---------------------------------------------------------------------------
+
+mark
+systemctl kill -s STOP --kill-whom=main zfoliod
+check "a hang: systemd's watchdog ends it, and the next one starts" within 300 said 'put back 2 values that an earlier run left behind'
+check "... and sets all again" within 10 tuned
+check "... which was the watchdog's doing" [ "$(property zfoliod NRestarts)" = 2 ]
 
 # --- cgroups come and go ------------------------------------------------------------------
 
