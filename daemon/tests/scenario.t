@@ -28,6 +28,7 @@ figure() {
 alike() {
 	off=$(figure off "$1")
 	on=$(figure on "$1")
+	[ -n "$off" ] && [ -n "$on" ] || return
 	[ $(((on - off) * 20)) -le "$off" ] && [ $(((off - on) * 20)) -le "$off" ]
 }
 
@@ -38,6 +39,8 @@ check "... and as much comes from disk" alike hot_disk_swapins
 if grep -q '^# figure source_zswap 1' "$tmp/on"; then
 	check "80 % of the idle service's compressed pool are on disk" [ "$(figure on idle_on_disk)" -ge 80 ]
 	check "... in requests of 100 KiB or more" [ "$(figure on request_kib)" -ge 100 ]
+	# 8M/s from the start, and what may be spent at once.
+	check "... within the budget" [ "$(figure on written_kib)" -le $((8192 * (20 + seconds + 10))) ]
 else
 	skip "the idle service's pool goes to disk" "this kernel's memory.reclaim has no source=zswap"
 fi

@@ -82,6 +82,7 @@ requests=$((${after% *} - ${before% *}))
 sectors=$((${after#* } - ${before#* }))
 figure idle_on_disk "$((100 - $(stat idle zswap) * 100 / idle_pool)) % of its compressed pool"
 figure requests $requests
+figure written_kib $((sectors / 2))
 figure request_kib $((sectors / 2 / (requests ? requests : 1)))
 figure hot_disk_swapins "$(($(stat hot pswpin) - hot_disk))"
 figure hot_stall "$(sed -n 's/^some.*total=//p' $cg/hot.slice/hot.service/memory.pressure)"

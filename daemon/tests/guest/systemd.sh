@@ -24,6 +24,9 @@ check "... and told with the cgroup as a field" \
 	END
 check "the status line" within 5 sh -c 'systemctl show -P StatusText zfoliod | grep -q "cgroups watched; pool"'
 check "zfolioctl reaches it" running
+check "it waits for memory pressure" grep -q . <<-END
+	$(find "/proc/$(property zfoliod MainPID)/fd" -lname /proc/pressure/memory)
+END
 check "no warning" fails complaints
 check "systemd-analyze security: 2.5 at most" systemd-analyze security --no-pager --threshold=25 zfoliod
 
