@@ -33,7 +33,7 @@ guest() {
 	guest_script=$2
 	shift 2
 	# shellcheck disable=SC2086 # a list of words
-	run selftests/vm/run --root debian --icount --timeout 900 $guest_options \
+	run selftests/vm/run --root debian --icount --timeout 1800 $guest_options \
 		--add "$tmp/install:/." --add selftests/tests/lib.sh --add daemon/tests/guest/common.sh \
 		--add build/guest/load \
 		--add "daemon/tests/guest/$guest_script" -- sh "./$guest_script" "$@"
