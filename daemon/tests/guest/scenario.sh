@@ -100,7 +100,7 @@ zfolioctl features | grep -q 'source=zswap.*yes' && figure source_zswap 1
 # --- a batch job that thrashes ----------------------------------------------------------
 
 mark
-service batch MemoryMax=32M 64 500 10
+service batch MemoryMax=32M 64 30 10
 check "a cgroup that thrashes: its swap-ins become smaller" within 30 fails is $batch/memory.zswap.swapin_max max
 systemctl kill -s STOP batch
 check "... and after calm as they were" within 120 is $batch/memory.zswap.swapin_max max
