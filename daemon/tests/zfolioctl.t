@@ -213,7 +213,7 @@ for size in '80 24' '200 50'; do
 	for view in 'top --iterations 1' 'explain system.slice/web.service'; do
 		word=${view%% *}
 		reply=running-status.json
-		[ $word != explain ] || reply=running-explain.json
+		[ "$word" != explain ] || reply=running-explain.json
 		server "$(cat $golden/$reply)"
 		# shellcheck disable=SC2086 # split into words on purpose
 		at $size $view
