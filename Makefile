@@ -111,8 +111,7 @@ install: daemon ## install the daemon, its tool and its units: PREFIX=/usr/local
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) daemon/systemd/zfolio-metrics.timer
 	for unit in $(UNITS_IN); do \
 		sed -e 's|@SBINDIR@|$(PREFIX)/sbin|' -e 's|@BINDIR@|$(PREFIX)/bin|' \
-			-e 's|@DOCDIR@|$(DOCDIR)|' daemon/systemd/$$unit.in \
-			>$(DESTDIR)$(UNITDIR)/$$unit && \
+			daemon/systemd/$$unit.in >$(DESTDIR)$(UNITDIR)/$$unit && \
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit; \
 	done
 
