@@ -17,8 +17,8 @@ figure() {
 	echo "# figure $1 $2"
 }
 
-# stat SERVICE KEY
-stat() {
+# counter SERVICE KEY: of memory.stat
+counter() {
 	awk -v key="$2" '$1 == key { print $2 }' "$cg/$1.slice/$1.service/memory.stat"
 }
 
@@ -68,8 +68,8 @@ echo 128M >$cg/idle.slice/idle.service/memory.reclaim
 service hot MemoryMax=56M 64 100 200
 knobs >"$tmp/before"
 [ "$mode" = off ] || systemctl start zfoliod
-idle_pool=$(stat idle zswap)
-hot_disk=$(stat hot pswpin)
+idle_pool=$(counter idle zswap)
+hot_disk=$(counter hot pswpin)
 before=$(written)
 
 # --- the hot service beside the idle one -------------------------------------------------
@@ -80,11 +80,11 @@ sleep "$seconds"
 after=$(written)
 requests=$((${after% *} - ${before% *}))
 sectors=$((${after#* } - ${before#* }))
-figure idle_on_disk "$((100 - $(stat idle zswap) * 100 / idle_pool)) % of its compressed pool"
+figure idle_on_disk "$((100 - $(counter idle zswap) * 100 / idle_pool)) % of its compressed pool"
 figure requests $requests
 figure written_kib $((sectors / 2))
 figure request_kib $((sectors / 2 / (requests ? requests : 1)))
-figure hot_disk_swapins "$(($(stat hot pswpin) - hot_disk))"
+figure hot_disk_swapins "$(($(counter hot pswpin) - hot_disk))"
 figure hot_stall "$(sed -n 's/^some.*total=//p' $cg/hot.slice/hot.service/memory.pressure)"
 systemctl stop hot
 within 20 grep -q touches /run/hot
