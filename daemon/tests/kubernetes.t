@@ -77,8 +77,9 @@ config, _ = yaml.safe_load_all(open(sys.argv[1]))
 os.makedirs(sys.argv[2] + "/..2026")
 os.symlink("..2026", sys.argv[2] + "/..data")
 for name, text in config["data"].items():
-    # Ticks that a test can wait for.
-    open(f"{sys.argv[2]}/..2026/{name}", "w").write(text + "\n[daemon]\ninterval = 100ms\n")
+    # Ticks that a test can wait for, and answers to who runs it.
+    text += f"\n[daemon]\ninterval = 100ms\ngroup = {os.getgid()}\n"
+    open(f"{sys.argv[2]}/..2026/{name}", "w").write(text)
     os.symlink("..data/" + name, f"{sys.argv[2]}/{name}")
 END
 run build/zfoliod --root "$root" --check-config

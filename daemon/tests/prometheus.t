@@ -15,6 +15,8 @@ dashboard=daemon/grafana/zfolio.json
 
 machine
 cgroup 'odd"name\with'
+# It answers who runs this.
+sed -i "s/^rescan/group = $(id -g)\n&/" "$root/etc/zfolio.conf"
 # shellcheck disable=SC2119 # no option
 start
 # A tick has been when the configured value is there.
@@ -114,7 +116,7 @@ with socket.socket() as s:
     address = "127.0.0.1:%d" % s.getsockname()[1]
 with open(tmp + "/prometheus.yaml", "w") as f:
     f.write(f"""
-global: {{ scrape_interval: 1s, evaluation_interval: 1s }}
+global: {{ scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 2s }}
 rule_files: [ "{rules}" ]
 scrape_configs:
   - job_name: zfolio
@@ -138,22 +140,22 @@ def values(expression):
     return [s["value"][1] for s in ask("query", query=expression)["result"]]
 
 try:
-    # Rates need some scrapes, and the alerts an evaluation.
-    for _ in range(300):
+    # Rates need some scrapes, of which a busy machine may miss others, and the
+    # alerts an evaluation.
+    for _ in range(900):
         time.sleep(0.2)
         if prometheus.poll() is not None:
             sys.exit(open(tmp + "/prometheus.log").read())
         try:
-            scraped = values("count_over_time(up[1m]) > 5")
+            scraped = values("sum_over_time(up[1m]) >= 3 and up == 1")
             health = [rule["health"] for group in ask("rules")["groups"] for rule in group["rules"]]
         except urllib.error.URLError:
             continue
         if scraped and "unknown" not in health:
             break
     else:
-        sys.exit("no five scrapes in a minute")
+        sys.exit("no three scrapes in a minute")
     assert health == ["ok"] * 6, health
-    assert values("min_over_time(up[1m])") == ["1"]
     assert values("zfolio_daemon_up") == ["1"]
     assert values('zfolio_cgroup_zswap_bytes{cgroup="odd\\"name\\\\with"}') == ["10485760"]
     families = ask("metadata")
@@ -165,7 +167,7 @@ try:
     for panel in json.load(open(dashboard))["panels"]:
         for target in panel["targets"]:
             expression = target["expr"].replace("$instance", "here").replace("$cgroup", ".*")
-            expression = expression.replace("$__rate_interval", "10s")
+            expression = expression.replace("$__rate_interval", "1m")
             assert values(expression), (panel["title"], expression)
 finally:
     prometheus.terminate()
