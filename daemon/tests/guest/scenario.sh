@@ -40,7 +40,7 @@ service() {
 	END
 	systemctl daemon-reload
 	systemctl start "$service_name"
-	within 60 is "/run/$service_name" ready
+	within 300 is "/run/$service_name" ready
 }
 
 # written: requests and sectors that the disk was written
@@ -87,7 +87,7 @@ figure request_kib $((sectors / 2 / (requests ? requests : 1)))
 figure hot_disk_swapins "$(($(counter hot pswpin) - hot_disk))"
 figure hot_stall "$(sed -n 's/^some.*total=//p' $cg/hot.slice/hot.service/memory.pressure)"
 systemctl stop hot
-within 20 grep -q touches /run/hot
+within 300 grep -q touches /run/hot
 figure hot_touches "$(word /run/hot touches)"
 figure hot_p50 "$(word /run/hot p50)"
 figure hot_p99 "$(word /run/hot p99)"
@@ -101,7 +101,7 @@ zfolioctl features | grep -q 'source=zswap.*yes' && figure source_zswap 1
 
 mark
 service batch MemoryMax=32M 64 30 10
-check "a cgroup that thrashes: its swap-ins become smaller" within 30 fails is $batch/memory.zswap.swapin_max max
+check "a cgroup that thrashes: its swap-ins become smaller" within 60 fails is $batch/memory.zswap.swapin_max max
 systemctl kill -s STOP batch
 check "... and after calm as they were" within 120 is $batch/memory.zswap.swapin_max max
 systemctl kill -s CONT batch

@@ -15,14 +15,14 @@ ready=$(($(property zfoliod ActiveEnterTimestampMonotonic) - $(property zfoliod 
 echo "# READY after $ready us"
 check "READY within a second" [ "$ready" -lt 1000000 ]
 check "it says what it found" said '^zswap enabled; PSI on; memory.zswap.writeback yes; memory.zswap.max yes;'
-check "what is configured is set" within 5 tuned
+check "what is configured is set" within 30 tuned
 check "... as runtime properties of the unit" [ "$(property web MemoryZSwapWriteback)" = no ]
 check "... both" [ "$(property web MemoryZSwapMax)" = 67108864 ]
 check "... and told with the cgroup as a field" \
 	grep -q . <<-END
 		$(journalctl -q CGROUP=test.slice/web.service ACTION=memory.zswap.writeback REASON=configured)
 	END
-check "the status line" within 5 sh -c 'systemctl show -P StatusText zfoliod | grep -q "cgroups watched; pool"'
+check "the status line" within 30 sh -c 'systemctl show -P StatusText zfoliod | grep -q "cgroups watched; pool"'
 check "zfolioctl reaches it" running
 check "it waits for memory pressure" grep -q . <<-END
 	$(find "/proc/$(property zfoliod MainPID)/fd" -lname /proc/pressure/memory)
@@ -41,17 +41,17 @@ sleep 2
 check "daemon-reexec: the values stay" tuned
 check "... and are nobody else's" fails said 'somebody else'
 echo 1 >$web/memory.zswap.writeback
-check "somebody else's change is told" within 5 said 'web.service: memory.zswap.writeback was set to 0, somebody else made it 1: left to them from now on'
+check "somebody else's change is told" within 30 said 'web.service: memory.zswap.writeback was set to 0, somebody else made it 1: left to them from now on'
 systemctl daemon-reload
 check "... and outlives a daemon-reload" is $web/memory.zswap.writeback 1
 echo '[cgroup' >/etc/zfolio.conf.d/20-test.conf
 systemctl reload zfoliod
-check "a wrong configuration is told" within 5 said 'configuration not reloaded, the old one stays'
+check "a wrong configuration is told" within 30 said 'configuration not reloaded, the old one stays'
 check "... by file and line" said '^/etc/zfolio.conf.d/20-test.conf:1: '
 check "... and zfoliod runs on" running
 rm /etc/zfolio.conf.d/20-test.conf
 systemctl reload zfoliod
-check "a right one is taken" within 5 said 'configuration reloaded'
+check "a right one is taken" within 30 said 'configuration reloaded'
 sleep 2
 check "... and what was left to somebody else still is" is $web/memory.zswap.writeback 1
 
@@ -59,8 +59,8 @@ check "... and what was left to somebody else still is" is $web/memory.zswap.wri
 
 mark
 systemctl kill -s KILL zfoliod
-check "SIGKILL: systemd starts it again" within 10 said 'put back 1 values that an earlier run left behind'
-check "... which sets all again" within 10 tuned
+check "SIGKILL: systemd starts it again" within 60 said 'put back 1 values that an earlier run left behind'
+check "... which sets all again" within 60 tuned
 check "... once" [ "$(property zfoliod NRestarts)" = 1 ]
 
 # --- it hangs ---------------------------------------------------------------------------
@@ -68,7 +68,7 @@ check "... once" [ "$(property zfoliod NRestarts)" = 1 ]
 mark
 systemctl kill -s STOP --kill-whom=main zfoliod
 check "a hang: systemd's watchdog ends it, and the next one starts" within 300 said 'put back 2 values that an earlier run left behind'
-check "... and sets all again" within 10 tuned
+check "... and sets all again" within 60 tuned
 check "... which was the watchdog's doing" [ "$(property zfoliod NRestarts)" = 2 ]
 
 # --- cgroups come and go ------------------------------------------------------------------
@@ -115,7 +115,7 @@ pid=$(property zfoliod MainPID)
 kill -STOP "$pid"
 sleep 5
 kill -CONT "$pid"
-check "a standstill: no decision on that tick" within 5 said '^a tick of 5s: the machine slept or stood still, nothing is decided on it'
+check "a standstill: no decision on that tick" within 30 said '^a tick of 5s: the machine slept or stood still, nothing is decided on it'
 check "... and it runs on" running
 
 # --- errors of the disk -----------------------------------------------------------------------
@@ -128,9 +128,9 @@ ExecStart=/root/load 8 /run/victim 1000 100
 END
 echo N >/sys/module/zswap/parameters/enabled
 systemctl start victim
-within 20 is /run/victim ready
+within 300 is /run/victim ready
 echo 8M >$cg/test.slice/victim.service/memory.reclaim
-check "EIO: a service reads a page from a bad sector" within 20 sh -c 'systemctl is-failed -q victim'
+check "EIO: a service reads a page from a bad sector" within 300 sh -c 'systemctl is-failed -q victim'
 check "... which ends it" [ "$(property victim Result)" = signal ]
 sleep 2
 check "... zfoliod runs" running
@@ -155,10 +155,10 @@ mount -t tmpfs -o size=8k tmpfs /run/zfolio 2>/dev/null
 head -c 8192 /dev/zero >/run/zfolio/file
 mark
 systemctl start zfoliod
-check "full /run: told with what follows from it" within 5 said 'web.service: memory.zswap.writeback 1 -> 0: configured: No space left on device: /run is full, and nothing is changed that could not be put back'
+check "full /run: told with what follows from it" within 30 said 'web.service: memory.zswap.writeback 1 -> 0: configured: No space left on device: /run is full, and nothing is changed that could not be put back'
 check "... nothing is changed" all_is_back
 rm /run/zfolio/file
-check "with room again it is done" within 20 tuned
+check "with room again it is done" within 300 tuned
 systemctl stop zfoliod
 check "... and undone at the end" all_is_back
 umount /run/zfolio
@@ -176,10 +176,10 @@ systemctl daemon-reload
 mkdir $cg/test.slice/plain
 mark
 systemctl start zfoliod
-check "cgroups read-only: names the setting to change" within 5 said 'test.slice/plain: memory.zswap.writeback 1 -> 0: configured: Read-only file system: the unit needs ReadWritePaths=/sys/fs/cgroup'
+check "cgroups read-only: names the setting to change" within 30 said 'test.slice/plain: memory.zswap.writeback 1 -> 0: configured: Read-only file system: the unit needs ReadWritePaths=/sys/fs/cgroup'
 sleep 2
 check "... once for each knob" [ "$(log | grep -c 'plain: memory.zswap.writeback')" = 1 ]
-check "... what systemd sets for it is set all the same" within 5 tuned
+check "... what systemd sets for it is set all the same" within 30 tuned
 systemctl stop zfoliod
 rmdir $cg/test.slice/plain
 check "... and put back" all_is_back
