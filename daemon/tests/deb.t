@@ -9,22 +9,19 @@
 # shellcheck source=selftests/tests/lib.sh
 . selftests/tests/lib.sh
 
-for program in dh lintian dpkg-buildpackage; do
-	command -v $program >/dev/null || {
-		echo "1..0 # SKIP needs $program: kernel-patches/deps package"
-		exit 0
-	}
-done
+# shellcheck source=daemon/tests/package.sh
+. daemon/tests/package.sh
+
+can_package || {
+	echo '1..0 # SKIP needs debhelper and lintian: kernel-patches/deps package'
+	exit 0
+}
 
 # The mounts are made in a namespace of this process, and are gone with it.
 if [ -z "${ZFOLIO_NAMESPACE:-}" ] && unshare -m true 2>/dev/null; then
 	rm -rf "$tmp"
 	ZFOLIO_NAMESPACE=1 exec unshare -m "$0"
 fi
-
-version=$(sed -n '1s/.*(\(.*\)).*/\1/p' daemon/debian/changelog)
-arch=$(dpkg --print-architecture)
-name=zfolio_${version}_$arch.deb
 
 # --- build ---
 
@@ -92,18 +89,10 @@ inside() {
 	return "$status"
 }
 
-# later VERSION: a package as a later release may be, with other defaults
-later() {
-	dpkg-deb -R "$deb" "$tmp/later"
-	sed -i "s/^Version: .*/Version: $1/" "$tmp/later/DEBIAN/control"
-	echo "# of $1" >>"$tmp/later/etc/zfolio.conf"
-	dpkg-deb --root-owner-group -b "$tmp/later" "$layers/root/zfolio_$1.deb" >/dev/null
-	rm -r "$tmp/later"
-}
-
 cp "$deb" $layers/root/zfolio.deb
-later "$version+1"
-later "$version+2"
+for later in 1 2; do
+	later "$deb" "$version+$later" "$layers/root/zfolio_$version+$later.deb"
+done
 conf=$layers/root/etc/zfolio.conf
 # What this machine has of it does not count.
 inside dpkg -P zfolio

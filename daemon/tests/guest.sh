@@ -21,7 +21,8 @@ make -s install DESTDIR="$tmp/install" PREFIX=/usr >"$tmp/out" 2>&1 || {
 
 # guest NAME OPTION... -- SCRIPT [ARGUMENT]...: runs daemon/tests/guest/SCRIPT in a guest,
 # on a clock that counts instructions, and takes over the points of the TAP that it
-# prints. All of its output stays in $tmp/tap.
+# prints. All of its output stays in $tmp/tap. It has zfoliod installed, or else the
+# files of $guest_tree.
 guest() {
 	guest_name=$1
 	shift
@@ -34,7 +35,7 @@ guest() {
 	shift 2
 	# shellcheck disable=SC2086 # a list of words
 	run selftests/vm/run --root debian --icount --timeout 1800 $guest_options \
-		--add "$tmp/install:/." --add selftests/tests/lib.sh --add daemon/tests/guest/common.sh \
+		--add "${guest_tree:-$tmp/install}:/." --add selftests/tests/lib.sh --add daemon/tests/guest/common.sh \
 		--add build/guest/load \
 		--add "daemon/tests/guest/$guest_script" -- sh "./$guest_script" "$@"
 	tr -d '\r' <"$tmp/out" >"$tmp/tap"

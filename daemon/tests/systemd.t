@@ -6,6 +6,8 @@
 . selftests/tests/lib.sh
 # shellcheck source=daemon/tests/guest.sh
 . daemon/tests/guest.sh
+# shellcheck source=daemon/tests/package.sh
+. daemon/tests/package.sh
 
 patched=$(kernel patched) || exit 1
 base=$(kernel base) || exit 1
@@ -16,5 +18,17 @@ guest patched --kernel "$patched" \
 guest psi=0 --kernel "$base" --append psi=0 -- psi_off.sh
 guest cgroup_disable=memory --kernel "$base" --append cgroup_disable=memory -- no_memory.sh
 guest cost --kernel "$patched" -- cost.sh
+
+if can_package; then
+	run make -s deb B="$tmp/deb"
+	check "make deb" [ "$status" = 0 ]
+	guest_tree=$tmp/packages
+	mkdir -p "$guest_tree/root"
+	cp "$tmp/deb/deb/$name" "$guest_tree/root/zfolio.deb"
+	later "$guest_tree/root/zfolio.deb" "$version+1" "$guest_tree/root/zfolio-later.deb"
+	guest package --kernel "$patched" -- package.sh
+else
+	skip "the package" "needs debhelper and lintian: kernel-patches/deps package"
+fi
 
 finish

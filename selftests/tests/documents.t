@@ -158,7 +158,7 @@ of guest >"$tmp/guest"
 		printf '%s\necho "status $?: %s"\n' "$command" "$command"
 	done <"$tmp/guest"
 } >"$tmp/guest.sh"
-kernel=$(kernel-patches/build patched 2>"$tmp/err") &&
+kernel=${ZFOLIO_TEST_PATCHED:-$(kernel-patches/build patched 2>"$tmp/err")} &&
 	run selftests/vm/run --kernel "$kernel" --timeout 900 --add "$tmp/guest.sh:guest.sh" \
 		--add build/bench/swapin:build/bench/swapin --add build/zfolioctl:/prog/zfolioctl \
 		-- sh guest.sh
