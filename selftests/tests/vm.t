@@ -299,7 +299,10 @@ check "... the file system is ext4 and can be written" out_has '^ext4 +rw'
 check "... and root's" out_has '^owner 0$'
 check "... but nothing is kept" [ "$(sha256sum "$debian")" = "$sum" ]
 check "... and it is said" err_has "root $debian"
-vm --root "$kernel" -- true
+# A kernel is none; it may be named by its directory.
+image=$kernel
+[ ! -d "$image" ] || image=$image/bzImage
+vm --root "$image" -- true
 check "--root that is no file system: status" [ "$status" -eq 123 ]
 check "... said so" err_has 'error: cannot mount the root file system'
 check "... leaves nothing" nothing_left

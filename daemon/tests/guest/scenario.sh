@@ -4,7 +4,7 @@
 # Usage: scenario.sh on|off SECONDS
 #
 # An idle service, a hot one and a batch job, each in its slice, with one disk behind
-# zswap, with and without zfoliod; run in a guest by scenario.t, which compares the
+# zswap, with and without zfoliod; run in a guest by scenario.long.t, which compares the
 # lines "# figure NAME VALUE".
 # shellcheck disable=SC2154 # common.sh sets what is not here
 # shellcheck source=daemon/tests/guest/common.sh
