@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # zfoliod as it is installed, in guests with systemd.
+# shellcheck disable=SC2154 # lib.sh sets tmp and status; package.sh name and version
 # shellcheck source=selftests/tests/lib.sh
 . selftests/tests/lib.sh
 # shellcheck source=daemon/tests/guest.sh
