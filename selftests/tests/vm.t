@@ -9,6 +9,7 @@
 
 kernel=${ZFOLIO_TEST_KERNEL:-$(kernel-patches/build base)} || exit 1
 
+other=${ZFOLIO_TEST_PATCHED:-$(kernel-patches/build patched)} || exit 1
 debian=$(selftests/vm/debian) || exit 1
 
 # A cache of our own, so that what is left behind can be seen.
@@ -99,6 +100,14 @@ vm --bad-sectors "$(seq -s , 1001)" -- true
 check "--bad-sectors: too many" one_line_error "--bad-sectors: 1001 are too many"
 vm --disk none --bad-sectors 8 -- true
 check "--bad-sectors without a disk" one_line_error "no disk to have them"
+vm --disk virtio --disk-trace "$tmp/trace" -- true
+check "--disk-trace of another disk" one_line_error "--disk-trace: got --disk virtio .expected nvme"
+vm --disk-trace /nowhere/trace -- true
+check "--disk-trace that cannot be written" one_line_error "--disk-trace: cannot write /nowhere/trace"
+vm --disk none --hibernate -- true
+check "--hibernate without a disk" one_line_error "no disk for the image"
+vm --resume-kernel base -- true
+check "--resume-kernel without --hibernate" one_line_error "--resume-kernel, --resume-append: only with --hibernate"
 vm --accel qemu -- true
 check "an unknown accelerator" one_line_error "unknown accelerator 'qemu'"
 vm --root "$tmp/no-such" -- true
@@ -244,6 +253,36 @@ check "... each time" out_has '^again$'
 check "... and larger reads with one in them" out_has '^bad 600 to 607$'
 check "... not those of the sector beside it" out_has '^good 4806$'
 check "... and it is said" err_has 'disk nvme 4096M .*with bad sectors'
+
+vm --disk-trace "$tmp/trace" -- sh -c '
+	swapoff /dev/nvme0n1
+	dd if=/dev/zero of=/dev/nvme0n1 bs=64k seek=10 count=2 oflag=direct 2>/dev/null
+	dd if=/dev/nvme0n1 of=/dev/null bs=32k skip=5 count=1 iflag=direct 2>/dev/null'
+check "--disk-trace: writes, with their offset and size" [ "$(grep -cE '^1 W (655360|720896) 65536$' "$tmp/trace")" -eq 2 ]
+check "... and reads" grep -q '^1 R 163840 32768$' "$tmp/trace"
+
+# The clock of what resumes goes on from the image's, so only the log can tell.
+cat >"$tmp/hibernate" <<'END'
+echo 259:0 >/sys/power/resume
+echo shutdown >/sys/power/disk
+echo first >/tmp/boot
+echo disk >/sys/power/state && cat /tmp/boot
+END
+vm --hibernate --mem 256M --log "$tmp/log" --disk-trace "$tmp/trace" --add "$tmp/hibernate" -- sh ./hibernate
+check "--hibernate: the command goes on" [ "$status" -eq 0 ]
+check "... with its files, and its output once" [ "$(cat "$tmp/out")" = first ]
+check "... and the machine was off" [ "$(grep -c 'Linux version' "$tmp/log")" -eq 2 ]
+check "... and it is said" err_has 'has hibernated and is booted again'
+check "... the image is written in the first boot, and read in the second" [ "$(sed -n 's/^\([12] [RW]\) [0-9]* [0-9]\{5,\}$/\1/p' "$tmp/trace" | sort -u | tr '\n' ,)" = '1 W,2 R,' ]
+
+# What resumes is the kernel in the image, whichever has read it.
+echo uname -r >>"$tmp/hibernate"
+vm --hibernate --resume-kernel "$other" --mem 256M --log "$tmp/log" --add "$tmp/hibernate" -- sh ./hibernate
+check "--resume-kernel: the image's kernel goes on" out_has "$(sed -n 's/^.*Linux version \([^ ]*\) .*/\1/p' "$tmp/log" | head -n 1)"
+check "... which another one has read" [ "$(grep -o 'Linux version [^ ]*' "$tmp/log" | sort -u | wc -l)" -eq 2 ]
+vm --hibernate --resume-append mem=200M --mem 256M --add "$tmp/hibernate" -- sh ./hibernate
+check "--resume-append: a machine with other memory does not resume" [ "$status" -eq 123 ]
+check "... and it is said why" err_has '^vm/run: error: the guest did not resume: .*memory size'
 
 vm --disk none -- sh -c 'cat /proc/swaps; ls /dev/nvme* /dev/vda*'
 check "no disk: no swap" [ "$(grep -c '^/dev/' "$tmp/out")" -eq 0 ]
