@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 			return 1;
 	uname(&uts);
 	printf("{\"schema\": 1, \"benchmark\": \"swapoff\", \"label\": \"%s\", \"kernel\": \"%s\", "
-	       "\"mib\": %" PRIu64 ", \"filled_kib\": %" PRIu64 ", \"used_kib\": %" PRIu64 ", \"ns\": %" PRIu64 "}\n",
-	       argv[1], uts.release, mib, filled, used, ns);
+	       "\"mib\": %" PRIu64 ", \"keep\": %" PRIu64 ", \"filled_kib\": %" PRIu64 ", \"used_kib\": %" PRIu64 ", \"ns\": %" PRIu64 "}\n",
+	       argv[1], uts.release, mib, keep, filled, used, ns);
 	return 0;
 }

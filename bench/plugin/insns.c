@@ -2,7 +2,7 @@
 /*
  * insns - a plugin for QEMU that counts the guest's instructions by address
  *
- * It counts from one `xchg %bx,%bx` to the next (zf_mark() in daemon/lib): an
+ * It counts from one `xchg %bx,%bx` to the next (zfolio/mark.h): an
  * instruction that does nothing and that compilers do not use. When the guest
  * ends, the file that out= names gets a line for each instruction that ran,
  * "ADDRESS TIMES", both in hexadecimal.
