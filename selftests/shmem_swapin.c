@@ -344,7 +344,25 @@ static void *page_out_thread(void *arg)
 	return NULL;
 }
 
-/* By turns at random and page after page, a load or a call of read. */
+/* The first word of a page, by a load or a call of read; 0 beyond the end. */
+static uint64_t read_word(size_t nr, bool by_load)
+{
+	uint64_t word;
+
+	if (by_load || race_file.fd < 0)
+		return *(volatile uint64_t *)(race_file.mem + nr * page_size);
+	if (pread(race_file.fd, &word, sizeof(word), nr * page_size) !=
+	    sizeof(word))
+		return 0;
+	return word;
+}
+
+static bool is_foreign(uint64_t word, size_t nr)
+{
+	return word && (word & 0xffffffff) != nr + 1;
+}
+
+/* By turns at random and page after page. */
 static void *read_thread(void *arg)
 {
 	/* They must have kept their values when a signal has ended a step. */
@@ -353,7 +371,7 @@ static void *read_thread(void *arg)
 
 	(void)arg;
 	while (!stopped()) {
-		uint64_t word = 0;
+		uint64_t word, again;
 
 		if (reads % 256 == 0)
 			usleep(1000);
@@ -364,14 +382,24 @@ static void *read_thread(void *arg)
 			ends++;
 			continue;
 		}
-		if (x % 3 || race_file.fd < 0)
-			word = *(volatile uint64_t *)(race_file.mem +
-						      nr * page_size);
-		else if (pread(race_file.fd, &word, sizeof(word),
-			       nr * page_size) != sizeof(word))
-			continue;
+		word = read_word(nr, x % 3);
 		reads++;
-		foreign += word && (word & 0xffffffff) != nr + 1;
+		/*
+		 * A word that is being written can be seen with some of its
+		 * bytes: emulated string instructions copy them one by one.
+		 * What another page has left here stays.
+		 */
+		while (is_foreign(word, nr)) {
+			usleep(1000);
+			again = read_word(nr, x % 3);
+			if (again == word) {
+				ksft_print_msg("page %zu has %#lx\n", nr,
+					       (unsigned long)word);
+				foreign++;
+				break;
+			}
+			word = again;
+		}
 	}
 	return NULL;
 }
