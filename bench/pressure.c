@@ -309,7 +309,8 @@ static void report(const char *label, const char *sizes, const char *load,
 
 /* Returns what became of the load: as its exit status, or 4 when it was killed. */
 static int measure(const struct load *load, unsigned int percent, size_t need,
-		   struct zf_counters *ret_diff, uint64_t *ret_ns)
+		   const char *swapin_max, struct zf_counters *ret_diff,
+		   uint64_t *ret_ns)
 {
 	struct zf_counters before, after;
 	struct zf_cgroup *cgroup;
@@ -325,6 +326,11 @@ static int measure(const struct load *load, unsigned int percent, size_t need,
 	r = zf_path_write(zf_cgroup_path(cgroup), "memory.max", limit);
 	if (r < 0)
 		die("memory.max", -r);
+	if (swapin_max)
+		r = zf_path_write(zf_cgroup_path(cgroup),
+				  "memory.zswap.swapin_max", swapin_max);
+	if (r < 0)
+		die("memory.zswap.swapin_max", -r);
 
 	pid = fork();
 	if (pid < 0)
@@ -372,9 +378,9 @@ int main(int argc, char **argv)
 	int r, status, worst = 0;
 	uint64_t mib, ns;
 
-	if (argc != 4 || zf_parse_u64(argv[2], &mib) < 0 || mib < 4 ||
+	if (argc < 4 || argc > 5 || zf_parse_u64(argv[2], &mib) < 0 || mib < 4 ||
 	    mib > 65536) {
-		fputs("Usage: pressure LABEL MIB all|none|SIZE\n", stderr);
+		fputs("Usage: pressure LABEL MIB all|none|SIZE [SWAPIN_MAX]\n", stderr);
 		return 2;
 	}
 	page_size = sysconf(_SC_PAGESIZE);
@@ -397,11 +403,11 @@ int main(int argc, char **argv)
 	}
 
 	/* The first one after a boot costs more than it should. */
-	measure(&loads[0], 70, 4 << 20, &diff, &ns);
+	measure(&loads[0], 70, 4 << 20, argv[4], &diff, &ns);
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
 		for (size_t j = 0; j < sizeof(percents) / sizeof(percents[0]); j++) {
-			status = measure(&loads[i], percents[j], mib << 20, &diff,
-					 &ns);
+			status = measure(&loads[i], percents[j], mib << 20, argv[4],
+					 &diff, &ns);
 			report(argv[1], argv[3], loads[i].name, percents[j],
 			       mib << 20, ns, &diff, status);
 			if (status > worst)

@@ -35,7 +35,10 @@ function median(p, f, l,   c) {
 	return c % 2 ? v[p, f, l, (c + 1) / 2] : (v[p, f, l, c / 2] + v[p, f, l, c / 2 + 1]) / 2
 }
 
+# A median and its spread: 19 characters.
 function cell(p, f, l,   m, spread) {
+	if (!n[p, f, l])
+		return sprintf("%11s %7s", "-", "")
 	m = median(p, f, l)
 	spread = m ? 100 * (v[p, f, l, n[p, f, l]] - v[p, f, l, 1]) / m : 0
 	return sprintf(m < 1000 ? "%11.1f (%5.1f)" : "%11.0f (%5.1f)", m, spread)
@@ -50,16 +53,15 @@ END {
 		print ""
 		for (k = 1; k <= nr_figures; k++) {
 			f = figure[k]
-			if (!n[p, f, label[1]])
+			any = 0
+			for (j = 1; j <= nr_labels; j++)
+				any += n[p, f, label[j]]
+			if (!any)
 				continue
 			printf "%-24s %s", title[k], cell(p, f, label[1])
-			first = median(p, f, label[1])
-			for (j = 2; j <= nr_labels; j++) {
-				if (!n[p, f, label[j]])
-					printf " %19s %7s", "-", "-"
-				else
-					printf " %s %7s", cell(p, f, label[j]), first ? sprintf("%.3f", median(p, f, label[j]) / first) : "-"
-			}
+			first = n[p, f, label[1]] ? median(p, f, label[1]) : 0
+			for (j = 2; j <= nr_labels; j++)
+				printf " %s %7s", cell(p, f, label[j]), first && n[p, f, label[j]] ? sprintf("%.3f", median(p, f, label[j]) / first) : "-"
 			print ""
 		}
 	}
