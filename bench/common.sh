@@ -28,11 +28,19 @@ find_program() {
 	[ -x "$program" ] || die 2 "$program is not built: 'make bench' builds it"
 }
 
+# build_kernel LABEL: prints where it is.
+build_kernel() {
+	case $1 in
+	fixes) SERIES=fixes "$top/kernel-patches/build" patched ;;
+	*) "$top/kernel-patches/build" "$1" ;;
+	esac | tail -n 1
+}
+
 # find_kernels LABEL...: builds those whose variable, of that name, is empty.
 find_kernels() {
 	for label; do
 		eval "kernel=\$$label"
-		[ -n "$kernel" ] || kernel=$("$top/kernel-patches/build" "$label" | tail -n 1)
+		[ -n "$kernel" ] || kernel=$(build_kernel "$label")
 		[ -n "$kernel" ] || die 3 "the $label kernel could not be built; the reason stands above"
 		[ -r "$kernel" ] || die 2 "$kernel: no such kernel, or unreadable"
 		eval "$label=\$kernel"
