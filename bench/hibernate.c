@@ -22,18 +22,10 @@
 #include <zfolio/mark.h>
 #include <zfolio/swapin.h>
 
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT 21
-#endif
+#include "common.h"
 
 static const struct zf_path *sys;
 static char *disk;
-
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "hibernate: %s: %s\n", what, strerror(error));
-	exit(3);
-}
 
 static void set(const char *file, const char *value)
 {

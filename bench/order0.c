@@ -25,9 +25,7 @@
 
 #include <zfolio/swapin.h>
 
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT 21
-#endif
+#include "common.h"
 
 #define SHRINKERS "sys/kernel/debug/shrinker"
 
@@ -40,12 +38,6 @@ struct cost {
 	uint64_t pages;
 	uint64_t ns;
 };
-
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "order0: %s: %s\n", what, strerror(error));
-	exit(3);
-}
 
 /* ---- clocks ---- */
 

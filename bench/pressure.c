@@ -36,6 +36,8 @@
 
 #include <zfolio/swapin.h>
 
+#include "common.h"
+
 /* With a working set of 3/8 and two jobs of 5/16 the need is what it says. */
 #define WORKING_SET(need)	((need) / 16 * 6)
 #define JOB(need)		((need) / 16 * 5)
@@ -53,12 +55,6 @@ struct load {
 	/* In the cgroup; stops itself once when it is ready to be measured. */
 	int (*run)(size_t need);
 };
-
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "pressure: %s: %s\n", what, strerror(error));
-	exit(3);
-}
 
 /* ---- contents ---- */
 

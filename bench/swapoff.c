@@ -22,18 +22,10 @@
 
 #include <zfolio/swapin.h>
 
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT 21
-#endif
+#include "common.h"
 
 /* So much is in memory at a time while the device is filled. */
 #define STEP (64UL << 20)
-
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "swapoff: %s: %s\n", what, strerror(error));
-	exit(3);
-}
 
 static uint64_t own_ns(void)
 {

@@ -26,9 +26,7 @@
 #include <zfolio/histogram.h>
 #include <zfolio/swapin.h>
 
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT 21
-#endif
+#include "common.h"
 
 #define CGROUP_NAME "zfolio-writeback"
 
@@ -47,12 +45,6 @@ struct plan {
 	unsigned int pool;	/* percent of all memory */
 	unsigned int seed;
 };
-
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "writeback: %s: %s\n", what, strerror(error));
-	exit(3);
-}
 
 static uint64_t now_ns(void)
 {
