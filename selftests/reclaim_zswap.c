@@ -28,6 +28,8 @@
 /* Per-CPU charges of memory.current, and pages whose write has not ended. */
 #define USAGE_SLACK	(GUEST_MIB)
 #define SETTLE_SECONDS	3
+/* At least, of what was filled in one go. */
+#define REQUEST_KIB	120
 
 static const char *const groups[NR_GROUPS] = { PARENT "/a", PARENT "/b" };
 
@@ -102,14 +104,29 @@ static void test_bad_input(void)
 			 "nothing is soon done\n");
 }
 
+/* Write requests that the disk has completed, and their KiB. */
+static void read_writes(long *ret_requests, long *ret_kib)
+{
+	FILE *file = popen("cat /sys/block/$(sed -n 's|^/dev/\\([^ ]*\\) .*|\\1|p' /proc/swaps)/stat", "r");
+	long merges, sectors;
+
+	if (!file || fscanf(file, "%*d %*d %*d %*d %ld %ld %ld", ret_requests,
+			    &merges, &sectors) != 3)
+		ksft_exit_fail_msg("the disk's statistics cannot be read\n");
+	pclose(file);
+	*ret_kib = sectors / 2;
+}
+
 static void test_amount(void)
 {
+	long requests_before, requests, kib_before, kib;
 	struct usage before, after;
 	long compressed, current;
 	char text[64];
 	int ret;
 
 	read_usage(groups[0], &before);
+	read_writes(&requests_before, &kib_before);
 	snprintf(text, sizeof(text), "%lu source=zswap", ASKED);
 	ret = reclaim(groups[0], text);
 	read_usage(groups[0], &after);
@@ -124,6 +141,12 @@ static void test_amount(void)
 			 "so does the usage, when the write returns\n");
 
 	sleep(SETTLE_SECONDS);
+	read_writes(&requests, &kib);
+	requests -= requests_before;
+	kib -= kib_before;
+	ksft_print_msg("%ld KiB in %ld write requests\n", kib, requests);
+	ksft_test_result(requests && kib / requests >= REQUEST_KIB,
+			 "in long requests\n");
 	read_usage(groups[0], &after);
 	ksft_print_msg("%ld pages written, %ld of them on request, %ld refaults\n",
 		       after.written - before.written,
@@ -271,7 +294,7 @@ int main(void)
 	guest_zswap_enable("lz4");
 	guest_thp_only(0);
 
-	ksft_set_plan(14);
+	ksft_set_plan(15);
 	guest_cgroup_create_parent(PARENT);
 	for (int i = 0; i < NR_GROUPS; i++) {
 		guest_cgroup_create(groups[i]);
