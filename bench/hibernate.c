@@ -96,13 +96,7 @@ int main(int argc, char **argv)
 	r = zf_swap_disk(sys, &disk);
 	if (r < 0)
 		die("no disk to swap to", -r);
-	r = zf_knobs_new(sys, &knobs);
-	if (r >= 0)
-		r = zf_zswap_setup(knobs, &zswap);
-	if (r >= 0)
-		r = zf_mthp_choose(knobs, 0);
-	if (r < 0)
-		die("setting zswap up", -r);
+	set_up_single_pages(sys, &zswap, &knobs);
 
 	r = zf_pattern_new(ZF_PATTERN_QUARTER_RANDOM, page_size, 1, &pattern);
 	if (r < 0)

@@ -268,15 +268,10 @@ int main(int argc, char **argv)
 	if (r < 0)
 		die("/", -r);
 	sys = top;
-	r = zf_knobs_new(sys, &knobs);
-	if (r >= 0)
-		r = zf_zswap_setup(knobs, &zswap);
-	if (r >= 0)
-		r = zf_mthp_choose(knobs, 0);
+	set_up_single_pages(sys, &zswap, &knobs);
 	/* The shrinker's debugfs file does nothing while it is off. */
-	if (r >= 0)
-		r = zf_knob_set(knobs, "sys/module/zswap/parameters/shrinker_enabled",
-				"Y");
+	r = zf_knob_set(knobs, "sys/module/zswap/parameters/shrinker_enabled",
+			"Y");
 	if (r < 0)
 		die("setting zswap up", -r);
 	find_shrinker();

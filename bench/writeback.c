@@ -304,13 +304,7 @@ int main(int argc, char **argv)
 		r = zf_cgroup_attach(cgroup, 0);
 	if (r < 0)
 		die("a cgroup", -r);
-	r = zf_knobs_new(sys, &knobs);
-	if (r >= 0)
-		r = zf_zswap_setup(knobs, &zswap);
-	if (r >= 0)
-		r = zf_mthp_choose(knobs, 0);
-	if (r < 0)
-		die("setting zswap up", -r);
+	set_up_single_pages(sys, &zswap, &knobs);
 
 	wrong = run(&plan);
 

@@ -267,9 +267,7 @@ int main(void)
 		ksft_exit_skip("zswap was set up before\n");
 	if (!guest_thp_size_exists(FOLIO_KIB))
 		ksft_exit_skip("no folios of %d KiB\n", FOLIO_KIB);
-	guest_swapoff_all(disk, sizeof(disk));
-	if (!disk[0])
-		ksft_exit_skip("there is no disk to swap to\n");
+	guest_take_disk(disk, sizeof(disk));
 	if (!guest_zram_add(ZRAM_SIZE, zram, sizeof(zram)))
 		ksft_exit_skip("no zram\n");
 	guest_mkswap(zram, ZRAM_SIZE);

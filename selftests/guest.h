@@ -199,6 +199,14 @@ static inline void guest_swapoff_all(char *device, size_t len)
 	fclose(file);
 }
 
+/* The disk to swap to, which is not swapped to any more. */
+static inline void guest_take_disk(char *device, size_t len)
+{
+	guest_swapoff_all(device, len);
+	if (!device[0])
+		ksft_exit_skip("there is no disk to swap to\n");
+}
+
 /*
  * The swap signature, as mkswap writes it, over the start of @path, with @nr_bad
  * slots that are never to be used: 0 and NULL, or as many as fit into a page.

@@ -35,9 +35,7 @@ static inline void guest_disk_start(char *device, size_t len)
 	guest_make_reclaim_cgroup();
 	if (guest_zswap_was_set_up())
 		ksft_exit_skip("zswap was set up before, the disk is to be read\n");
-	guest_swapoff_all(device, len);
-	if (!device[0])
-		ksft_exit_skip("there is no disk to swap to\n");
+	guest_take_disk(device, len);
 }
 
 static inline void guest_enter_reclaim_cgroup(void)

@@ -271,9 +271,7 @@ int main(void)
 	guest_zswap_enable("lz4");
 	if (!guest_thp_size_exists(BLOCK_KIB))
 		ksft_exit_skip("no folios of %d KiB\n", BLOCK_KIB);
-	guest_swapoff_all(disk, sizeof(disk));
-	if (!disk[0])
-		ksft_exit_skip("there is no disk to swap to\n");
+	guest_take_disk(disk, sizeof(disk));
 	if (stat(disk, &status))
 		ksft_exit_fail_msg("%s: %s\n", disk, strerror(errno));
 	guest_swapon(disk);

@@ -198,9 +198,7 @@ int main(void)
 	guest_start();
 	if (access(FAULT "times", W_OK))
 		ksft_exit_skip("this kernel has no fail_zswap\n");
-	guest_swapoff_all(device, sizeof(device));
-	if (!device[0])
-		ksft_exit_skip("there is no disk to swap to\n");
+	guest_take_disk(device, sizeof(device));
 	guest_zswap_enable("lz4");
 	guest_run_on(0);
 	guest_write("/proc/sys/vm/page-cluster", "0");

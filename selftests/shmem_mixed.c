@@ -283,9 +283,7 @@ int main(void)
 	if (mkdir(DIRECTORY, 0700) ||
 	    mount("none", DIRECTORY, "tmpfs", 0, "huge=always"))
 		ksft_exit_skip("no tmpfs with huge pages: %s\n", strerror(errno));
-	guest_swapoff_all(disk, sizeof(disk));
-	if (!disk[0])
-		ksft_exit_skip("there is no disk to swap to\n");
+	guest_take_disk(disk, sizeof(disk));
 	if (!guest_zram_add(ZRAM_SIZE, zram, sizeof(zram)))
 		ksft_exit_skip("no zram\n");
 	guest_mkswap(zram, ZRAM_SIZE);

@@ -328,9 +328,7 @@ int main(void)
 	char zram[PATH_MAX];
 
 	guest_start();
-	guest_swapoff_all(device, sizeof(device));
-	if (!device[0])
-		ksft_exit_skip("no disk to swap to\n");
+	guest_take_disk(device, sizeof(device));
 	guest_zswap_enable("lz4");
 	guest_thp_only(0);
 	/* Slots are handed out by CPU: on one, all of them are. */

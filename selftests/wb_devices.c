@@ -183,9 +183,7 @@ int main(void)
 	guest_start();
 	guest_zswap_enable("lz4");
 	guest_thp_only(0);
-	guest_swapoff_all(disk, sizeof(disk));
-	if (!disk[0])
-		ksft_exit_skip("no disk to swap to\n");
+	guest_take_disk(disk, sizeof(disk));
 	if (!guest_zram_add(DEVICE_SIZE, zram, sizeof(zram)))
 		ksft_exit_fail_msg("no zram\n");
 
