@@ -19,7 +19,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <zfolio/mark.h>
 #include <zfolio/swapin.h>
 
 #include "common.h"
@@ -123,9 +122,7 @@ int main(int argc, char **argv)
 	set("sys/power/resume", path);
 	set("sys/power/disk", "shutdown");
 	before = stored_pages();
-	zf_mark();
 	r = zf_path_write(sys, "sys/power/state", "disk");
-	zf_mark();
 	if (r < 0)
 		die("cannot hibernate", -r);
 	/* What was counted when the image was made, and little else. */

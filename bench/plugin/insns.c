@@ -2,9 +2,10 @@
 /*
  * insns - a plugin for QEMU that counts the guest's instructions by address
  *
- * It counts from one `xchg %bx,%bx` to the next (zfolio/mark.h): an
- * instruction that does nothing and that compilers do not use. When the guest
- * ends, the file that out= names gets a line for each instruction that ran,
+ * It counts from one `xchg %bx,%bx` to the next (zf_mark() in daemon/lib): an
+ * instruction that does nothing and that compilers do not use. With start=ADDRESS,
+ * in hexadecimal, it counts from the first time that the instruction there runs. When
+ * the guest ends, the file that out= names gets a line for each instruction that ran,
  * "ADDRESS TIMES", both in hexadecimal.
  *
  * QEMU's packages bring no header, so the few declarations stand here: those of
@@ -59,6 +60,7 @@ static struct spot *table[TABLE_SIZE];
 static size_t nr_spots;
 static bool counting;
 static char *out;
+static uint64_t start;	/* 0: by marks */
 
 /* Code that is translated again keeps its count. */
 static struct spot *spot_at(uint64_t addr)
@@ -88,6 +90,13 @@ static void count(unsigned int vcpu, void *data)
 	spot->times += counting;
 }
 
+static void begin(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	counting = true;
+}
+
 static void toggle(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
@@ -103,7 +112,10 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
-		if (qemu_plugin_insn_size(insn) == sizeof(mark) &&
+		if (start && qemu_plugin_insn_vaddr(insn) == start)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, begin,
+				QEMU_PLUGIN_CB_NO_REGS, NULL);
+		if (!start && qemu_plugin_insn_size(insn) == sizeof(mark) &&
 		    !memcmp(qemu_plugin_insn_data(insn), mark, sizeof(mark)))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, toggle,
 				QEMU_PLUGIN_CB_NO_REGS, NULL);
@@ -137,13 +149,17 @@ int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc,
 			char **argv)
 {
 	(void)info;
-	if (argc != 1 || strncmp(argv[0], "out=", 4) || !argv[0][4]) {
-		fputs("insns: expected out=FILE\n", stderr);
+	for (int i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "out=", 4) && argv[i][4])
+			out = strdup(argv[i] + 4);
+		else if (!strncmp(argv[i], "start=", 6))
+			start = strtoull(argv[i] + 6, NULL, 16);
+	}
+	if (!out || argc > 2 || (argc == 2 && !start)) {
+		fputs("insns: expected out=FILE, and start=ADDRESS or nothing\n",
+		      stderr);
 		return -1;
 	}
-	out = strdup(argv[0] + 4);
-	if (!out)
-		return -1;
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
 	qemu_plugin_register_atexit_cb(id, ended, NULL);
 	return 0;
